@@ -69,7 +69,7 @@ char option_spec_letter(const struct option_spec *o)
 const struct option_spec *option_spec_help(void)
 {
 	static const struct option_spec help = {
-		{"help", 'h', NULL, 0, "Show this text", 0},
+		{"help", 'h', NULL, 0, "Show this help", 0},
 		VALUE_NONE,
 	};
 
@@ -115,9 +115,9 @@ const struct example *program_examples(void)
 {
 	static const struct example examples[] = {
 		{"sudo cachemon watch -- python3 train.py",
-		 "Run a command, and record what the page cache does for it"},
-		{"cachemon report -o report.html", "What the last run measured, as a page"},
-		{"cachemon advise", "What to change, and what it gains"},
+		 "Run a command and record its page-cache activity"},
+		{"cachemon report -o report.html", "Write a report of the last run as a page"},
+		{"cachemon advise", "Show what to change and what it gains"},
 		{"cachemon compare last-1 last", "Whether the change helped"},
 		{0},
 	};

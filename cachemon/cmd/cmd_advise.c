@@ -12,28 +12,27 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon advise", "What to change after the last run, by what it gains"},
-	{"cachemon advise --run 2 -o advice.html", "The same of run 2, as one page"},
+	{"cachemon advise", "Show what to change after the last run, most gain first"},
+	{"cachemon advise --run 2 -o advice.html", "Write the same for run 2 as one page"},
 	{"cachemon advise --db run.db --rules rules --json",
-	 "With the rules of a site, for other programs"},
+	 "Use the rules of a site; print JSON for other programs"},
 	{"cachemon advise --llm-dry-run",
-	 "What a language model would be sent, byte for byte; nothing is sent"},
+	 "Show the request to a language model without sending it"},
 	{0},
 };
 
 const struct verb_spec advise_spec = {
 	.name = "advise",
-	.help = "say what to change, how much it gains, and how to check that it did",
+	.help = "show what to change, how much it gains, and how to check that it did",
 	.examples = examples,
 	.options = options,
-	.notes =
-		"Needs no privileges, only the database. What gains most comes first; rules that "
-		"could not be judged are listed with the reason. 'cachemon explain ID' has the "
-		"whole text of a finding.\n\n"
-		"With --llm a language model words what was found. Findings, severity and numbers "
-		"stay cachemon's; each of its statements is checked, and dropped where it cites "
-		"what was not measured. Names of files, jobs, users and hosts are sent as aliases. "
-		"Root asks nobody; through sudo the user behind it does.",
+	.notes = "Needs no privileges, only the database. What gains most comes first; rules that "
+		 "could not be judged are listed with the reason. 'cachemon explain ID' prints the "
+		 "whole text of a finding.\n\nWith --llm a language model explains the findings. "
+		 "Findings, severity and numbers do not change; each of its statements is checked, "
+		 "and dropped if it cites what was not measured. Names of files, jobs, users and "
+		 "hosts are sent as aliases. Never contacts the network as root; under sudo it "
+		 "does so as the invoking user.",
 	.run = cmd_advise,
 };
 

@@ -79,13 +79,13 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon __complete run --db run.db", "The runs of a database, as a shell takes them"},
+	{"cachemon __complete run --db run.db", "List the runs of a database for a shell"},
 	{0},
 };
 
 const struct verb_spec complete_spec = {
 	.name = "__complete",
-	.help = "list names for the completion of a shell",
+	.help = "list names for shell completion",
 	.operands = "run|job|finding",
 	.operand = VALUE_CHOICE,
 	.examples = examples,

@@ -34,7 +34,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->path)
-			usage_error(state, "only one PATH at a time");
+			usage_error(state, "give one PATH");
 		if (!*arg)
 			usage_error(state, "PATH is empty");
 		o->path = arg;
@@ -104,7 +104,7 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 	invoker_free(&inv);
 
 	escape_inert_to(shown, sizeof(shown), path);
-	return ret ? errtext_set(err, ret, "cannot look at %s: %s%s", shown, strerror(-ret), denied)
+	return ret ? errtext_set(err, ret, "cannot examine %s: %s%s", shown, strerror(-ret), denied)
 		   : 0;
 }
 
@@ -114,10 +114,10 @@ static int examine_machine(struct doctor *d, const char *path, struct errtext *e
 	struct progress_show *progress = progress_show_begin();
 	int ret;
 
-	progress_at(progress_show_sink(progress), "trying what the kernel offers", 0, 0);
+	progress_at(progress_show_sink(progress), "testing kernel features", 0, 0);
 	ret = gather_facts(d, path, err);
 	if (!ret && path) {
-		progress_at(progress_show_sink(progress), "looking at the filesystem", 0, 0);
+		progress_at(progress_show_sink(progress), "examining the filesystem", 0, 0);
 		ret = look_at_path(d, path, err);
 	}
 	progress_show_end(progress);
@@ -130,23 +130,22 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon doctor", "What can be measured here, as far as you may know it"},
+	{"cachemon doctor", "Show what can be measured here, as far as your privileges allow"},
 	{"sudo cachemon doctor /data",
-	 "All of it, and what can be seen of files on that filesystem"},
-	{"cachemon doctor --json", "For other programs"},
+	 "Show everything, and what can be measured on that filesystem"},
+	{"cachemon doctor --json", "Print JSON for other programs"},
 	{0},
 };
 
 const struct verb_spec doctor_spec = {
 	.name = "doctor",
-	.help = "say what this machine can measure, what is missing and how to get it",
+	.help = "show what this machine can measure, what is missing and how to get it",
 	.operands = "[PATH]",
 	.operand = VALUE_PATH,
 	.examples = examples,
 	.options = options,
-	.notes = "Works without root, and says then what it cannot know. Exit status: 0 if watch "
-		 "could "
-		 "run, 1 if not, 2 for wrong usage.",
+	.notes = "Works without root; it then lists what it could not check. Exit status: 0 if "
+		 "watch can run, 1 if not, 2 for wrong usage.",
 	.run = cmd_doctor,
 	.measures = true,
 };
@@ -159,7 +158,7 @@ static int print_answer(const struct doctor *d, bool json, struct errtext *err)
 		ret = doctor_print_json(d);
 	else
 		doctor_print_text(d);
-	return ret ? errtext_set(err, ret, "cannot make the answer: %s", strerror(-ret)) : 0;
+	return ret ? errtext_set(err, ret, "cannot write the result: %s", strerror(-ret)) : 0;
 }
 
 int cmd_doctor(int argc, char **argv)

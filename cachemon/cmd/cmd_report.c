@@ -9,8 +9,8 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_JOB,
 	REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
 	REPORT_ARGS_JSON,
-	{{"files", OPT_FILES, "N", 0, "List N files of each job (default: 100); the rest is summed",
-	  0},
+	{{"files", OPT_FILES, "N", 0,
+	  "List N files of each job (default: 100); the others are summed", 0},
 	 VALUE_NUMBER},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
@@ -19,22 +19,22 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon report", "The last run, as text"},
-	{"cachemon report --run 2 -o report.html", "Run 2 as one page for a browser"},
+	{"cachemon report", "Show the last run as text"},
+	{"cachemon report --run 2 -o report.html", "Write run 2 as one page for a browser"},
 	{"cachemon report --db run.db --json --files 1000",
-	 "All figures of the last run of another database, with 1000 files of each job"},
-	{"cachemon report --format csv | head -n 3", "A line a job, directory and file"},
+	 "Print all figures of the last run of another database, with 1000 files of each job"},
+	{"cachemon report --format csv | head -n 3",
+	 "Print one line for each job, directory and file"},
 	{0},
 };
 
 const struct verb_spec report_spec = {
 	.name = "report",
-	.help = "show what a run measured",
+	.help = "show the results of a run",
 	.examples = examples,
 	.options = options,
-	.notes = "Needs no privileges, only the database. CSV has one line a job, directory and "
-		 "file, "
-		 "each counter under its own name.",
+	.notes = "Needs no privileges, only the database. CSV has one line for each job, directory "
+		 "and file, with one column for each counter.",
 	.run = cmd_report,
 };
 

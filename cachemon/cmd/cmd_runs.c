@@ -1,28 +1,215 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/base/progress.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/db/db_read.h"
+#include "cachemon/figures/show.h"
+#include "cachemon/model/run_name.h"
 #include "cachemon/report/runs/runs_report.h"
+#include "cachemon/store/store_delete.h"
 
-enum { OPT_REPORTS = OPT_OF_VERB };
+enum { OPT_REPORTS = OPT_OF_VERB, OPT_DELETE, OPT_KEEP, OPT_SINCE };
+
+enum { DELETE_MAX = 1000, DAY_S = 86400 };
 
 struct options {
 	struct report_args args;
 	const char *reports; /* NULL: no directory of reports */
+	const char *names[DELETE_MAX];
+	size_t nr_names;
+	uint64_t keep;
+	bool deletes, keeps;
+	int64_t since_ns; /* since 1970; INT64_MIN: all */
 };
+
+/* "2026-11-23", "2026-11-23 22:11" of local time; or how long ago: "7d", "12h". */
+static int64_t take_since(const char *arg, struct argp_state *state)
+{
+	static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"};
+	char days[16] = "", rest = '\0';
+	uint64_t ns = 0, nr = 0;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct tm tm = {.tm_isdst = -1};
+		const char *end = strptime(arg, forms[i], &tm);
+		time_t t = end && !*end ? mktime(&tm) : -1;
+
+		if (t != -1)
+			return (int64_t)t * 1000000000;
+	}
+	if (sscanf(arg, "%9[0-9]d%c", days, &rest) == 1 && arg[strlen(days)] == 'd' &&
+	    !parse_u64(days, &nr))
+		ns = nr < 36500 ? nr * DAY_S * 1000000000 : 0;
+	else if (parse_duration(arg, &ns))
+		usage_reject(state, "--since", arg, "a date as 2026-11-23, or a time as 7d, 12h");
+	return (int64_t)time(NULL) * 1000000000 - (int64_t)ns;
+}
+
+static void take_name(struct options *o, const char *arg, struct argp_state *state)
+{
+	if (!run_name_is(arg))
+		usage_reject(state, "--delete", arg, "a run: its number, uuid or last");
+	if (o->nr_names == DELETE_MAX)
+		usage_error(state, "--delete takes at most %d runs at once", DELETE_MAX);
+	o->names[o->nr_names++] = arg;
+}
+
+static void check_options(const struct options *o, struct argp_state *state)
+{
+	bool shows = o->reports || o->args.report.out_path || o->args.format_given;
+
+	if (o->reports && (o->args.report.out_path || o->args.format_given))
+		usage_error(state,
+			    "--reports makes HTML in a directory: leave out -o and --format");
+	if (o->deletes && o->keeps)
+		usage_error(state, "give either --delete or --keep");
+	if ((o->deletes || o->keeps) && (shows || o->since_ns != INT64_MIN))
+		usage_error(state,
+			    "--delete and --keep list nothing: leave out --since, --reports, "
+			    "-o and --format");
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
-	if (key == OPT_REPORTS) {
+	switch (key) {
+	case OPT_REPORTS:
 		o->reports = usage_name(state, "--reports", arg);
 		return 0;
+	case OPT_DELETE:
+		o->deletes = true;
+		take_name(o, arg, state);
+		return 0;
+	case OPT_KEEP:
+		o->keeps = true;
+		if (parse_u64(arg, &o->keep) || !o->keep || o->keep > INT32_MAX)
+			usage_reject(state, "--keep", arg, "how many runs to keep, at least 1");
+		return 0;
+	case OPT_SINCE:
+		o->since_ns = take_since(arg, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!o->deletes)
+			break;
+		take_name(o, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check_options(o, state);
+		break;
+	default:
+		break;
 	}
-	if (key == ARGP_KEY_END && o->reports && (o->args.report.out_path || o->args.format_given))
-		usage_error(state,
-			    "--reports makes HTML in a directory: leave out -o and --format");
 	return report_args_option(&o->args, key, arg, state);
+}
+
+/* Runs that are to go. */
+struct going {
+	int64_t *ids;
+	char (*lines)[160]; /* what is said of each */
+	size_t nr;
+};
+
+static int read_going(sqlite3 *db, const char *sql, int64_t value, struct going *g,
+		      struct errtext *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+	if (!rc)
+		rc = sqlite3_bind_int64(stmt, 1, value);
+	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		char job[80];
+
+		if (g->nr == DELETE_MAX)
+			break;
+		rc = SQLITE_OK;
+		escape_inert_to(job, sizeof(job),
+				(const char *)sqlite3_column_text(stmt, 2) ?: "-");
+		g->ids[g->nr] = sqlite3_column_int64(stmt, 0);
+		snprintf(g->lines[g->nr], sizeof(g->lines[0]), "run %" PRId64 ", %s, %s",
+			 g->ids[g->nr], show_local(sqlite3_column_int64(stmt, 1)).s, job);
+		g->nr++;
+	}
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : db_read_error(db, err);
+}
+
+#define RUN_LINE                                                                                   \
+	"SELECT id, started_ns, (SELECT CAST(name AS TEXT) FROM job WHERE run_id = run.id AND "    \
+	"slot = 1) FROM run "
+
+static int find_going(const struct options *o, struct going *g, struct errtext *err)
+{
+	sqlite3 *db = NULL;
+	int64_t id = 0;
+	int ret = db_read_open(o->args.report.db, &db, err);
+
+	if (!ret && o->keeps)
+		ret = read_going(db,
+				 RUN_LINE "ORDER BY started_ns DESC, id DESC LIMIT -1 OFFSET ?1",
+				 (int64_t)o->keep, g, err);
+	for (size_t i = 0; i < o->nr_names && !ret; i++) {
+		ret = run_name_find(db, o->names[i], &id, err);
+		for (size_t n = 0; n < g->nr && !ret; n++)
+			if (g->ids[n] == id)
+				ret = errtext_set(err, -EEXIST, "run %" PRId64 " is named twice",
+						  id);
+		if (!ret)
+			ret = read_going(db, RUN_LINE "WHERE id = ?1", id, g, err);
+	}
+	sqlite3_close(db);
+	return ret;
+}
+
+static int64_t bytes_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+static int delete_runs(const struct options *o, struct errtext *err)
+{
+	_cleanup_free_ int64_t *ids = calloc(DELETE_MAX, sizeof(*ids));
+	_cleanup_free_ char(*lines)[160] = calloc(DELETE_MAX, sizeof(*lines));
+	const struct store_config config = {.path = o->args.report.db};
+	struct going g = {ids, lines, 0};
+	int64_t before = bytes_of(config.path);
+	struct errtext note = {""};
+	int ret;
+
+	if (!ids || !lines)
+		return errtext_set(err, -ENOMEM, "not enough memory to delete runs");
+	ret = find_going(o, &g, err);
+	if (!ret && g.nr)
+		ret = store_delete_runs(&config, g.ids, g.nr, &note, err);
+	progress_over(o->args.report.progress);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < g.nr; i++)
+		printf("deleted %s\n", g.lines[i]);
+	if (!g.nr)
+		puts("nothing deleted: there are no older runs");
+	else
+		printf("%zu run%s deleted, %s freed; this cannot be undone\n", g.nr,
+		       g.nr == 1 ? "" : "s",
+		       show_bytes((struct opt_i64){before - bytes_of(config.path), true}, false).s);
+	if (*note.text)
+		cmd_say(note.text);
+	return 0;
 }
 
 static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
@@ -32,9 +219,12 @@ static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
 					  .format =
 						  o->reports ? REPORT_HTML : o->args.report.format,
 					  .out_path = o->args.report.out_path,
+					  .since_ns = o->since_ns,
 					  .rules = o->args.report.rules,
 					  .progress = o->args.report.progress};
 
+	if (o->deletes || o->keeps)
+		return delete_runs(o, err);
 	return o->reports ? runs_write_reports(&runs, o->reports, err)
 			  : runs_show(&runs, stdout, err);
 }
@@ -49,14 +239,23 @@ static const struct option_spec options[] = {
 	  "newest 50 runs",
 	  0},
 	 VALUE_DIRECTORY},
+	{{"since", OPT_SINCE, "DATE|TIME", 0,
+	  "Only runs that began since 2026-11-23, \"2026-11-23 22:11\", or in the last 7d, 12h", 0},
+	 VALUE_TEXT},
+	{{"delete", OPT_DELETE, "RUN", 0,
+	  "Delete this run and those named after it, at once; this cannot be undone", 0},
+	 VALUE_RUN},
+	{{"keep", OPT_KEEP, "N", 0, "Delete all runs but the newest N; this cannot be undone", 0},
+	 VALUE_NUMBER},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
-	{"cachemon runs", "The runs of your own database, the newest last"},
-	{"cachemon runs --db run.db --json", "Those of another one, for other programs"},
+	{"cachemon runs", "List the runs of your own database, the newest last"},
+	{"cachemon runs --since 7d", "List those of the last week"},
+	{"cachemon runs --db run.db --json", "List those of another database, for other programs"},
 	{"cachemon runs --db run.db --reports reports",
-	 "A page of them that leads to a report of each, in a directory"},
+	 "Write a page of them that links to a report of each"},
 	{0},
 };
 
@@ -65,14 +264,19 @@ const struct verb_spec runs_spec = {
 	.help = "list the runs of a database, and how each job went from run to run",
 	.examples = examples,
 	.options = options,
-	.notes = "STATE is complete, failed with the status of the command, open (still written, "
-		 "or cachemon was killed) or cut. HITS and MISSES are those of the watched job.",
+	.notes =
+		"HITS, WAITING and GRADE are those of the watched job: its hit ratio, the share of "
+		"its time that it slept for the page cache, and its grade by counters. A run that "
+		"did not end well says so after the job: failed with the status of the command, "
+		"open (still written, or cachemon was killed) or cut.\n\n"
+		"--delete and --keep ask for no confirmation. They print what they deleted, and "
+		"refuse while a run of the database is being written.",
 	.run = cmd_runs,
 };
 
 int cmd_runs(int argc, char **argv)
 {
-	struct options o = {.args.formats = &report_args_pages};
+	struct options o = {.args.formats = &report_args_pages, .since_ns = INT64_MIN};
 
 	usage_parse(&runs_spec, parse_option, argc, argv, 0, &o);
 	return report_args_run(&o.args, show_runs, &o);

@@ -68,8 +68,8 @@ static int make_file(struct selftest *st, struct errtext *err)
 	st->fd = open_file(st->dir, denied);
 	if (st->fd == -EOPNOTSUPP || st->fd == -EISDIR)
 		return errtext_set(err, st->fd,
-				   "%s cannot hold a file without a name (O_TMPFILE). Give a "
-				   "directory of another filesystem with --dir",
+				   "%s does not support unnamed files (O_TMPFILE). Give a "
+				   "directory on another filesystem with --dir",
 				   st->dir);
 	if (st->fd < 0)
 		return errtext_set(err, st->fd, "cannot make a file in %s: %s%s", st->dir,
@@ -78,8 +78,8 @@ static int make_file(struct selftest *st, struct errtext *err)
 		return errtext_set(err, -errno, "%s: %s", st->dir, strerror(errno));
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC)
 		return errtext_set(err, -EOPNOTSUPP,
-				   "%s is in memory: its data never leaves the cache. "
-				   "Give a directory on a disk with --dir",
+				   "%s is in memory, so its data never leaves the cache. Give a "
+				   "directory on a disk with --dir",
 				   st->dir);
 	for (off_t at = 0; at < SELFTEST_BYTES; at += (off_t)sizeof(block)) {
 		size_t n = SELFTEST_BYTES - at < (off_t)sizeof(block)
@@ -264,7 +264,7 @@ static int run_case(struct selftest *st, const struct selftest_case *c, enum rea
 			break;
 	}
 	if (t.disturbed) {
-		say_now(st, "%-8s  ?         background reclaim disturbed it %d times\n", c->name,
+		say_now(st, "%-8s  ?         disturbed by background reclaim %d times\n", c->name,
 			TRIES);
 		return 1;
 	}
@@ -293,25 +293,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
-	{{"dir", 'd', "DIR", 0, "Where to make the file (default: here); not in memory", 0},
+	{{"dir", 'd', "DIR", 0, "Directory for the file (default: the current one); not in memory",
+	  0},
 	 VALUE_DIRECTORY},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
-	{"sudo cachemon selftest", "In this directory"},
-	{"sudo cachemon selftest --dir /data", "On the filesystem that matters"},
+	{"sudo cachemon selftest", "Test in this directory"},
+	{"sudo cachemon selftest --dir /data", "Test on the filesystem that matters"},
 	{0},
 };
 
 const struct verb_spec selftest_spec = {
 	.name = "selftest",
-	.help = "read a file of its own, and compare what was counted with what the kernel says",
+	.help = "check the counters: read a test file and compare with what the kernel reports",
 	.examples = examples,
 	.options = options,
-	.notes = "The file has 16 MiB and no name; nothing is left behind. Exit status: 0 if all "
-		 "figures "
-		 "are right to the page, else 1.",
+	.notes = "The file has 16 MiB and no name, so nothing is left behind. Exit status: 0 if "
+		 "all figures are right to the page, else 1.",
 	.run = cmd_selftest,
 	.measures = true,
 };
@@ -359,7 +359,7 @@ static int run_both(struct selftest *st, struct errtext *err)
 	int nr, wrong = 0;
 
 	selftest_cases(&nr);
-	say_now(st, "errors in pages; what is cached is told by %s\n",
+	say_now(st, "errors in pages; checked with %s\n",
 		selftest_by_mincore() ? "mincore(2)" : "cachestat(2)");
 	for (int reads = 0; reads < READS_NR; reads++) {
 		int r = run_cases(st, (enum reads)reads, err);
@@ -370,13 +370,13 @@ static int run_both(struct selftest *st, struct errtext *err)
 	}
 	progress_over(progress_show_sink(st->progress));
 	if (wrong)
-		printf("%d of %d cases are wrong or could not be judged: do not trust this "
-		       "kernel's figures\n",
+		printf("%d of %d cases are wrong or could not be judged: do not trust the figures "
+		       "on this kernel\n",
 		       wrong, nr * READS_NR);
 	else
-		printf("all figures are right to the page; where no read is seen, hits, lookups, "
-		       "read calls\nand bytes, and what became of prefetched pages, are not known "
-		       "or estimated, and not claimed here\n");
+		printf("all figures are right to the page; with no read seen, hits, lookups, read "
+		       "calls, bytes\nand the fate of prefetched pages are unknown or estimated, "
+		       "and are not checked here\n");
 	return wrong;
 }
 

@@ -63,15 +63,14 @@ static void choose_format(struct argp_state *state, struct report_args *o)
 
 	if (known && has_format(o, o->report.format))
 		return;
-	usage_error(state, "-o: '%s' is not a name that ends in %s; give a --format",
-		    o->report.out_path,
+	usage_error(state, "-o: '%s' does not end in %s; give a --format", o->report.out_path,
 		    o->formats ? o->formats->endings : ".txt, .md, .html, .json, .csv or .yaml");
 }
 
 static const char *parse_database(struct argp_state *state, char *arg)
 {
 	if (strcmp(arg, "-") == 0)
-		usage_error(state, "--db: a database is a file, it cannot come through '-'");
+		usage_error(state, "--db: a database must be a file, not '-'");
 	return usage_name(state, "--db", arg);
 }
 
@@ -108,7 +107,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 		parse_output(state, arg, o);
 		return 0;
 	case ARGP_KEY_ARG:
-		usage_error(state, "'%s' is no option; the database is named with --db", arg);
+		usage_error(state, "unexpected argument '%s'; use --db to name the database", arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (o->report.out_path && !o->format_given)

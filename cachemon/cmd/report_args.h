@@ -39,16 +39,17 @@ enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULE
 	}
 #define REPORT_ARGS_JSON                                                                           \
 	{                                                                                          \
-		{"json", OPT_JSON, NULL, 0, "As --format json", 0}, VALUE_NONE                     \
+		{"json", OPT_JSON, NULL, 0, "Same as --format json", 0}, VALUE_NONE                \
 	}
 #define REPORT_ARGS_RULES                                                                          \
 	{                                                                                          \
-		{"rules",                                                                          \
-		 OPT_RULES,                                                                        \
-		 "DIR",                                                                            \
-		 0,                                                                                \
-		 "Rules, notes and thresholds of a site, on top of the program's",                 \
-		 0},                                                                               \
+		{                                                                                  \
+			"rules",                                                                   \
+			OPT_RULES,                                                                 \
+			"DIR",                                                                     \
+			0,                                                                         \
+			"Add the rules, notes and thresholds of a site",                           \
+			0},                                                                        \
 			VALUE_DIRECTORY                                                            \
 	}
 #define REPORT_ARGS_OUTPUT                                                                         \
@@ -57,7 +58,7 @@ enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULE
 		 'o',                                                                              \
 		 "FILE",                                                                           \
 		 0,                                                                                \
-		 "Write to FILE, which appears whole or not at all; -: standard output",           \
+		 "Write to FILE, which appears complete or not at all; -: standard output",        \
 		 0},                                                                               \
 			VALUE_FILE                                                                 \
 	}

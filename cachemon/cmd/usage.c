@@ -135,7 +135,7 @@ void help_program(FILE *out)
 	put_examples(out, program_examples());
 	fputs("\nUSAGE\n"
 	      "  cachemon VERB [OPTION...]\n"
-	      "  cachemon help VERB      examples and options of a verb\n"
+	      "  cachemon help VERB      show examples and options of a verb\n"
 	      "  cachemon --version      version\n"
 	      "\n"
 	      "VERBS\n",
@@ -218,7 +218,7 @@ char *usage_value(const struct argp_state *state, const char *option, char *arg)
 char *usage_name(const struct argp_state *state, const char *option, char *arg)
 {
 	if (!*arg)
-		usage_error(state, "%s needs a name that is not empty", option);
+		usage_error(state, "%s needs a name; the value is empty", option);
 	return arg;
 }
 

@@ -19,7 +19,7 @@ enum doc_align {
 	DOC_RIGHT,
 	DOC_WRAP,     /* text that may take several lines; last column only */
 	DOC_BAR,      /* a share, "0.25", drawn as a bar */
-	DOC_LINK,     /* of the program's own: where to, relative, of letters, digits, '-', '.' */
+	DOC_LINK,     /* where to, relative, of letters, digits, '-', '.'; a blank; its text */
 	DOC_OWN_LINE, /* plain text: a line of its own above the row's figures; first column only */
 };
 

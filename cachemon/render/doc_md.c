@@ -100,6 +100,15 @@ static void put_bar(FILE *out, const char *share)
 		fputs("█", out);
 }
 
+static void put_link(FILE *out, const char *text)
+{
+	size_t len = strcspn(text, " ");
+
+	putc('[', out);
+	put_text(out, text + len + (text[len] == ' '));
+	fprintf(out, "](%.*s)", (int)len, text);
+}
+
 static void put_row(FILE *out, const struct doc_table *t, char *const cells[])
 {
 	for (size_t c = 0; c < t->nr_columns; c++) {
@@ -107,7 +116,7 @@ static void put_row(FILE *out, const struct doc_table *t, char *const cells[])
 		if (t->columns[c].align == DOC_BAR)
 			put_bar(out, cells[c]);
 		else if (t->columns[c].align == DOC_LINK && *cells[c])
-			fprintf(out, "[%s](%s)", cells[c], cells[c]);
+			put_link(out, cells[c]);
 		else
 			put_text(out, cells[c]);
 		putc(' ', out);

@@ -30,6 +30,15 @@ static void put_bar(FILE *out, double share)
 			share * 100);
 }
 
+static void put_link(FILE *out, const char *text)
+{
+	size_t len = strcspn(text, " ");
+
+	fprintf(out, "<a href=\"%.*s\">", (int)len, text);
+	html_wrapped(out, text + len + (text[len] == ' '));
+	fputs("</a>", out);
+}
+
 static void put_cell(FILE *out, enum doc_align align, bool first, const char *text)
 {
 	/* A long name may take several lines wherever it stands. */
@@ -40,7 +49,7 @@ static void put_cell(FILE *out, enum doc_align align, bool first, const char *te
 	if (align == DOC_BAR)
 		put_bar(out, strtod(text, NULL));
 	else if (align == DOC_LINK && *text)
-		fprintf(out, "<a href=\"%s\">%s</a>", text, text);
+		put_link(out, text);
 	else if (align == DOC_WRAP || align == DOC_OWN_LINE)
 		html_wrapped(out, text);
 	else

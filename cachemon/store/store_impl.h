@@ -101,6 +101,9 @@ void writer_self(struct writer *ret_writer);
  * the user they belong to. store_enter() is 0, or -errno with a line in err. */
 int store_enter(struct store *st, struct errtext *err);
 void store_leave(struct store *st);
+/* An existing database, as it is, in whichever mode its writer left it: no file is made, and no run
+ * of another writer is looked at. 0, or -errno with a text. */
+int store_open_existing(struct store *st, struct errtext *err);
 /* COMMIT or, when st->rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
 int store_finish(struct store *st, const char *doing, const char *note, struct errtext *err);
 

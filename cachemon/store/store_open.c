@@ -276,6 +276,22 @@ out:
 	return 0;
 }
 
+int store_open_existing(struct store *st, struct errtext *err)
+{
+	int rc = db_open(st->path, DB_WRITE, &st->db);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_extended_result_codes(st->db, 1);
+		sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
+		rc = sqlite3_exec(st->db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
+	}
+	if (rc != SQLITE_OK)
+		return store_fail(st->db, st->path, rc, "open", NULL, err);
+	if (sqlite3_db_readonly(st->db, "main"))
+		return errtext_set(err, -EACCES, "cannot write %s: no permission", st->path);
+	return migrate_check_builtin(st->db, st->path, err);
+}
+
 int store_finish(struct store *st, const char *doing, const char *note, struct errtext *err)
 {
 	int ret = 0;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "cachemon/db/db_open.h"
 #include "cachemon/store/migrate.h"
 #include "cachemon/store/store_impl.h"
 
@@ -38,24 +37,6 @@ static void insert_wording(struct store *st, const struct store_wording *w)
 	bind_run(&b);
 }
 
-/* As it is, in whichever mode its writer left it: no file is made, and no run of another writer is
- * looked at. */
-static int open_existing(struct store *st, struct errtext *err)
-{
-	int rc = db_open(st->path, DB_WRITE, &st->db);
-
-	if (rc == SQLITE_OK) {
-		sqlite3_extended_result_codes(st->db, 1);
-		sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms);
-		rc = sqlite3_exec(st->db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
-	}
-	if (rc != SQLITE_OK)
-		return store_fail(st->db, st->path, rc, "open", NULL, err);
-	if (sqlite3_db_readonly(st->db, "main"))
-		return errtext_set(err, -EACCES, "cannot write %s: no permission", st->path);
-	return migrate_check_builtin(st->db, st->path, err);
-}
-
 /* A writer of an older schema could not read its own summary if the schema changed below it. */
 static int check_writer(struct store *st, struct errtext *err)
 {
@@ -81,7 +62,7 @@ static int check_writer(struct store *st, struct errtext *err)
 
 static int write_wording(struct store *st, const struct store_wording *w, struct errtext *err)
 {
-	int ret = open_existing(st, err);
+	int ret = store_open_existing(st, err);
 
 	if (!ret)
 		ret = check_writer(st, err);

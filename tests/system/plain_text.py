@@ -16,7 +16,7 @@ from syslib.screen import Screen
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLEAR = b"\r\x1b[K"
 # Verbs that need no privilege; those that read a database, and those that do not.
-READERS = (["report"], ["advise"], ["runs"], ["compare", "last-1", "last"], ["whatif", "cache"], ["whatif", "readahead"])
+READERS = (["report"], ["advise"], ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"], ["whatif", "readahead"])
 OTHERS = (["explain"], ["explain", "prefetch-waste"], ["doctor"], ["--help"], ["report", "--help"])
 NAME = "données/日"  # no name of the recorded run is other than ASCII
 
@@ -67,7 +67,7 @@ def ascii_without_utf8(world, _):
             said = world.shown(words, **env)
             check(said and said.isascii(), f"{words} {env}: {[line for line in said.splitlines() if not line.isascii()][:3]}")
             check(words[-1] == "md" or words == ["explain"] or widest(said) <= 80, f"{words} {env}: {widest(said)} columns")
-    for words in (["report"], ["runs"], ["compare", "last-1", "last"], ["whatif", "cache"]):
+    for words in (["report"], ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"]):
         check(not world.shown(words, LC_ALL="C.UTF-8").isascii(), f"{words}: no picture where there is UTF-8")
     text = world.shown(["report"], LC_ALL="C").decode()
     check("donn\\u00e9es/\\u65e5" in text, "a name is not shown by its characters' numbers")

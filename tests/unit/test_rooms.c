@@ -78,7 +78,8 @@ static const struct room {
 	{"cachemon/selftest", "cachemon/base"},
 	{"cachemon/cmd",
 	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan cachemon/capture "
-	 "cachemon/watch advisor/rules advisor/llm/http cachemon/model cachemon/render "
+	 "cachemon/watch cachemon/store cachemon/figures advisor/rules advisor/llm/http "
+	 "cachemon/model cachemon/render "
 	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
 	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
 	 "cachemon/selftest"},

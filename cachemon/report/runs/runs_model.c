@@ -107,12 +107,29 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *er
 	return order ? ret : model_no_memory(err);
 }
 
-static int load_runs(sqlite3 *db, struct runs_model *m, struct errtext *err)
+/* The first run that began since then: later ones have larger numbers. */
+static int first_since(sqlite3 *db, struct runs_model *m, int64_t since_ns, int64_t *ret_id,
+		       struct errtext *err)
+{
+	struct rows r = rows_begin(db, &m->arena,
+				   "SELECT coalesce(min(id), 9223372036854775807) FROM run "
+				   "WHERE started_ns >= ?",
+				   1, &since_ns);
+
+	while (rows_next(&r))
+		*ret_id = rows_value(&r, 0);
+	return model_rows_end(&r, err);
+}
+
+static int load_runs(sqlite3 *db, int64_t since_ns, struct runs_model *m, struct errtext *err)
 {
 	struct model_job *jobs = NULL;
 	size_t *run = NULL;
-	int ret = model_all_runs(db, &m->arena, INT64_MIN, &m->runs, &m->nr_runs, err);
+	int64_t first = INT64_MIN;
+	int ret = since_ns > 0 ? first_since(db, m, since_ns, &first, err) : 0;
 
+	if (!ret)
+		ret = model_all_runs(db, &m->arena, first, &m->runs, &m->nr_runs, err);
 	if (!ret)
 		ret = model_all_jobs(db, &m->arena, m->runs, m->nr_runs, &jobs, &run, &m->nr_jobs,
 				     err);
@@ -267,7 +284,7 @@ static void make_trends(struct runs_model *m)
 		make_picture(&m->arena, &m->trends[i], i);
 }
 
-int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
+int runs_model_load(sqlite3 *db, const char *path, int64_t since_ns, struct runs_model *ret_model,
 		    struct errtext *err)
 {
 	int ret;
@@ -276,7 +293,7 @@ int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret_model,
 	/* One transaction: while a run is being written, all is of the same moment. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return db_read_error(db, err);
-	ret = load_runs(db, ret_model, err);
+	ret = load_runs(db, since_ns, ret_model, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (!ret)
 		make_trends(ret_model);

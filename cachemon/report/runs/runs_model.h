@@ -46,7 +46,9 @@ struct runs_model {
 	struct arena arena;
 };
 
-int runs_model_load(sqlite3 *db, const char *path, struct runs_model *ret, struct errtext *err);
+/* Of runs that began since (ns since 1970; 0: all). */
+int runs_model_load(sqlite3 *db, const char *path, int64_t since_ns, struct runs_model *ret,
+		    struct errtext *err);
 void runs_model_free(struct runs_model *m);
 
 /* all: every run; else what a page has room for, and how much is left out is said. */

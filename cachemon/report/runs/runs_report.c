@@ -29,7 +29,7 @@ static int load_list(struct list *l, struct errtext *err)
 	int ret = db_read_open(l->options->db, &db, err);
 
 	if (!ret)
-		ret = runs_model_load(db, l->options->db, &l->model, err);
+		ret = runs_model_load(db, l->options->db, l->options->since_ns, &l->model, err);
 	sqlite3_close(db);
 	return ret;
 }

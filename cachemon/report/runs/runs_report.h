@@ -14,6 +14,7 @@ struct runs_options {
 	const char *db;
 	enum report_format format;	      /* all but CSV and YAML; HTML for reports */
 	const char *out_path;		      /* of the list; NULL: it is printed to out */
+	int64_t since_ns;		      /* since 1970: runs that began later; 0: all */
 	const struct rule_dirs *rules;	      /* of a site, for reports */
 	const struct progress_sink *progress; /* NULL: nobody listens */
 };

@@ -82,12 +82,13 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 	static const struct doc_column columns[] = {
 		{"JOB", DOC_OWN_LINE}, {"RUNS", DOC_RIGHT},
 		{"LAST", DOC_RIGHT},   {"TOOK", DOC_RIGHT},
-		{"MISSES", DOC_RIGHT}, {"STALLED", DOC_RIGHT},
+		{"MISSES", DOC_RIGHT}, {"WAITING", DOC_RIGHT},
 		{"GRADE", DOC_LEFT},   {"TIME, RUN BY RUN", DOC_LEFT},
 	};
-	struct doc_table t = DOC_TABLE("Figures are of the last run; of the line, its highest time "
-				       "is the top, the newest on the right",
-				       columns);
+	struct doc_table t =
+		DOC_TABLE("Figures are of the last run. The line shows the time of each "
+			  "run, scaled to the longest, the newest on the right",
+			  columns);
 	size_t nr = all || m->nr_trends < JOBS_MAX ? m->nr_trends : JOBS_MAX;
 
 	for (size_t i = 0; i < nr; i++)
@@ -99,10 +100,11 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 			 "them.",
 			 m->nr_trends - nr);
 	if (nr)
-		doc_para(d,
-			 "Misses are of the page lookups, stalled is the share of its time that "
-			 "the job slept for the page cache. The grade is by counters alone; that "
-			 "of a report knows the miss-ratio curve too, where there is one.");
+		doc_para(
+			d,
+			"MISSES is the share of page lookups that missed. WAITING is the share of "
+			"its time that the job slept for the page cache. GRADE comes from counters "
+			"alone; a report also uses the miss-ratio curve, where there is one.");
 }
 
 /* Jobs with several runs. */
@@ -133,12 +135,35 @@ static void put_pictures(struct doc *d, const struct runs_model *m)
 			 left);
 }
 
-/* The names of the watched jobs, and the machine. */
+/* "command: ./train.sh": what stands after the kind. */
+static const char *command_of(const struct bytes *selector, size_t *ret_len)
+{
+	static const char kind[] = "command: ";
+	size_t len = strlen(kind);
+	bool is = selector->len > len && !memcmp(selector->data, kind, len);
+
+	*ret_len = is ? selector->len - len : 0;
+	return is ? selector->data + len : "";
+}
+
+/* How the run ended, where that is not well. */
+static void put_state(FILE *out, const struct model_run *run)
+{
+	if (!bytes_is(&run->state, "complete"))
+		fprintf(out, " (%.*s)", (int)run->state.len,
+			run->state.data ? run->state.data : "");
+	else if (run->exit_status.known && run->exit_status.value)
+		fprintf(out, " (failed %" PRId64 ")", run->exit_status.value);
+}
+
+/* The names of the watched jobs, the machine, and what was run. */
 static void put_names(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
 		      size_t nr)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
+	const char *command;
+	size_t len = 0;
 
 	if (out) {
 		for (size_t i = 0; i < nr; i++) {
@@ -147,47 +172,44 @@ static void put_names(struct doc_table *t, const struct model_run *run, const st
 		}
 		fputs(nr ? " on " : "no job on ", out);
 		escape_inert(out, run->host.data, run->host.len);
+		put_state(out, run);
+		command = nr ? command_of(&jobs[0].job->selector, &len) : "";
+		if (len)
+			fputs(": ", out);
+		escape_inert(out, command, len);
 	}
 	doc_cell_text(t, text_end(&b));
-}
-
-static void put_state(struct doc_table *t, const struct model_run *run)
-{
-	if (run->exit_status.known && run->exit_status.value && bytes_is(&run->state, "complete"))
-		doc_cell(t, "failed %" PRId64, run->exit_status.value);
-	else
-		doc_cell_name(t, &run->state, "-");
 }
 
 static void put_run(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
 		    size_t nr)
 {
-	struct counts none = {0};
-	const struct counts *c = nr ? &jobs[0].job->counts : &none;
-	struct opt_i64 misses = counts_get(c, C_misses);
+	static const struct runs_job none = {0};
+	static const struct model_job no_job = {0};
+	const struct runs_job *j = nr ? jobs : &none;
+	const struct counts *c = nr ? &jobs[0].job->counts : &no_job.counts;
 	struct derived d;
 
 	counts_derive(c, run->page_size_bytes.value, &d);
 	doc_cell(t, "%" PRId64, run->id);
 	doc_cell(t, "%s", run->started_ns.known ? show_local(run->started_ns.value).s : "-");
 	doc_cell_shown(t, show_ns(run->duration_ns));
-	doc_cell_name(t, &run->level, "-");
-	put_state(t, run);
-	if (nr && jobs[0].mapped)
+	doc_cell_shown(t, show_ratio(j->stall_share, false));
+	if (j->mapped)
 		doc_cell(t, "-");
 	else
 		doc_cell_shown(
 			t, show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS));
-	doc_cell(t, "%s", misses.known ? human_count((uint64_t)misses.value).text : "-");
+	doc_cell_shown(t, show_score(j));
 	put_names(t, run, jobs, nr);
 }
 
 static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 {
 	static const struct doc_column columns[] = {
-		{"RUN", DOC_RIGHT},    {"STARTED", DOC_LEFT}, {"TOOK", DOC_RIGHT},
-		{"LEVEL", DOC_LEFT},   {"STATE", DOC_LEFT},   {"HITS", DOC_RIGHT},
-		{"MISSES", DOC_RIGHT}, {"JOB", DOC_WRAP},
+		{"RUN", DOC_RIGHT},	{"STARTED", DOC_LEFT}, {"TOOK", DOC_RIGHT},
+		{"WAITING", DOC_RIGHT}, {"HITS", DOC_RIGHT},   {"GRADE", DOC_LEFT},
+		{"JOB", DOC_WRAP},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t first = !all && m->nr_runs > RUNS_MAX ? m->nr_runs - RUNS_MAX : 0;
@@ -207,17 +229,32 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 	if (first)
 		doc_para(d, "Left out: the %zu oldest runs; the JSON list has them.", first);
 	if (!m->nr_runs)
-		doc_para(d, "The database holds no run yet.");
+		doc_para(d, "The database has no runs yet.");
+}
+
+/* "run-1-job-1.html train, B 0.78" */
+static void put_link(struct doc_table *t, const struct runs_job *j)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	if (out) {
+		fprintf(out, "%s ", j->report);
+		escape_inert(out, j->job->name.data, j->job->name.len);
+		fprintf(out, ", %s", j->letter ? show_score(j).s : "no grade");
+	}
+	doc_cell_text(t, text_end(&b));
 }
 
 /* Newest first. */
 static void put_reports(struct doc *d, const struct runs_model *m)
 {
 	static const struct doc_column columns[] = {
-		{"REPORT", DOC_LINK}, {"RUN", DOC_RIGHT}, {"STARTED", DOC_LEFT},
-		{"TOOK", DOC_RIGHT},  {"JOB", DOC_WRAP},
+		{"JOB AND GRADE", DOC_LINK}, {"RUN", DOC_RIGHT},     {"STARTED", DOC_LEFT},
+		{"TOOK", DOC_RIGHT},	     {"WAITING", DOC_RIGHT}, {"COMMAND", DOC_WRAP},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
+	struct bytes command;
 	size_t without = 0;
 
 	for (size_t i = m->nr_jobs; i-- > 0;) {
@@ -227,12 +264,15 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 			without++;
 			continue;
 		}
-		doc_cell(&t, "%s", j->report);
+		put_link(&t, j);
 		doc_cell(&t, "%" PRId64, j->run->id);
 		doc_cell(&t, "%s",
 			 j->run->started_ns.known ? show_local(j->run->started_ns.value).s : "-");
 		doc_cell_shown(&t, show_time(j->time_s));
-		doc_cell_name(&t, &j->job->name, "-");
+		doc_cell_shown(&t, show_ratio(j->stall_share, false));
+		command = (struct bytes){0};
+		command.data = command_of(&j->job->selector, &command.len);
+		doc_cell_name(&t, &command, "-");
 	}
 	t.things = true;
 	doc_put_table(d, &t);

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The list of runs: what it shows of each, which of them, and runs that are deleted, held against sqlite3."""
+
+import contextlib
+import datetime
+import lzma
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+
+from syslib.part import Part, check, equal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NOBODY = 65534
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.cachemon = args.cachemon
+        self.work = work
+        os.chmod(work, 0o755)
+
+    def made(self, name, copies=0):
+        """A database of the two recorded runs, and of so many more without anything in them, a day apart."""
+        path = os.path.join(self.work, name, "runs.db")
+        os.mkdir(os.path.dirname(path))
+        with lzma.open(os.path.join(ROOT, "examples", "recorded", "train.db.xz")) as packed, open(path, "wb") as out:
+            out.write(packed.read())
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(run)") if row[1] not in ("id", "uuid", "started_ns")]
+            for i in range(copies):
+                db.execute(f"INSERT INTO run (id, uuid, started_ns, {', '.join(columns)}) SELECT {3 + i}, 'copy{i}', "
+                           f"started_ns + {i + 1} * 86400000000000, {', '.join(columns)} FROM run WHERE id = 2")
+        for owned in (os.path.dirname(path), path):
+            os.chown(owned, NOBODY, NOBODY)
+        return path
+
+    def run(self, path, *words, status=0):
+        """(stdout, stderr), as the user whom the database belongs to."""
+        done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", self.cachemon,
+                               "runs", "--db", path, *words], capture_output=True, text=True, check=False, cwd=self.work,
+                              env={"PATH": os.environ["PATH"], "HOME": os.path.dirname(path), "TZ": "UTC",
+                                   "LC_ALL": "C.UTF-8"})
+        equal(f"status of {words}: {done.stderr}", done.returncode, status)
+        return done.stdout, done.stderr
+
+
+def rows(path, sql):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return db.execute(sql).fetchall()
+
+
+def content(path, run=None):
+    """All rows of each table; of one run alone, by the way that each table has to it."""
+    ways = {"run": "id", "job": "run_id"}
+    tables = [name for name, in rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
+    ret = {}
+    for table in tables:
+        names = [row[1] for row in rows(path, f"PRAGMA table_info({table})")]
+        way = next((w for w in ("run_id", "job_id", "interval_id", "traced_file_id") if w in names), ways.get(table))
+        where = {"id": "id = {}", "run_id": "run_id = {}", "job_id": "job_id IN (SELECT id FROM job WHERE run_id = {})",
+                 "interval_id": "interval_id IN (SELECT id FROM interval WHERE run_id = {})",
+                 "traced_file_id": "traced_file_id IN (SELECT t.id FROM traced_file t JOIN job j ON j.id = t.job_id "
+                                   "WHERE j.run_id = {})"}.get(way)
+        if where:
+            ret[table] = rows(path, f"SELECT * FROM {table}" + (f" WHERE {where.format(run)}" if run else "") + " ORDER BY 1, 2")
+    return ret
+
+
+@part.case
+def deleted_whole(world, _):
+    """Every row of the run and no other, in every table; and the space."""
+    path = world.made("whole")
+    kept, gone, size = content(path, 2), content(path, 1), os.path.getsize(path)
+    check(sum(bool(r) for r in gone.values()) > 10, "the run is in few tables")
+    out, _ = world.run(path, "--delete", "1")
+    check("deleted run 1, 2026-11-23 22:11, train" in out and "cannot be undone" in out, out)
+    equal("what is left", content(path), kept)
+    equal("rows without their owner", rows(path, "PRAGMA foreign_key_check"), [])
+    equal("integrity", rows(path, "PRAGMA integrity_check"), [("ok",)])
+    equal("unused pages", rows(path, "PRAGMA freelist_count"), [(0,)])
+    check(os.path.getsize(path) < size, f"{os.path.getsize(path)} of {size} bytes are left")
+    check(re.search(r"1 run deleted, [\d.]+ [KM]iB freed", out), out)
+    equal("owner", os.stat(path).st_uid, NOBODY)
+    check("22:12" in world.run(path)[0] and "22:11" not in world.run(path)[0], "the list")
+
+
+@part.case
+def several(world, _):
+    """Some by name, all but the newest, and none at all where one of them is not there."""
+    path = world.made("several", copies=6)
+    before = content(path)
+    for words, said in ((("--delete", "3", "99"), "99"), (("--delete", "4", "4"), "twice")):
+        check(said in world.run(path, *words, status=1)[1], f"{words}")
+        equal("nothing is deleted", content(path), before)
+    out, _ = world.run(path, "--delete", "last", "1", "last-1")
+    equal("runs", rows(path, "SELECT id FROM run ORDER BY id"), [(i,) for i in range(2, 7)])
+    check("3 runs deleted" in out, out)
+    out, _ = world.run(path, "--keep", "2")
+    equal("runs", rows(path, "SELECT id FROM run ORDER BY id"), [(5,), (6,)])
+    check("nothing deleted" in world.run(path, "--keep", "2")[0], "what is kept already")
+    for words in (("--keep", "0"), ("--keep", "x"), ("--delete", "1", "--keep", "1"), ("--delete", "1", "--json"),
+                  ("--keep", "1", "--since", "1d"), ("--delete", "?"), ("3",), ("--since", "soon"), ("--since", "2026-13-01")):
+        world.run(path, *words, status=2)
+    equal("runs", len(rows(path, "SELECT id FROM run")), 2)
+
+
+@part.case
+def while_written(world, _):
+    """A run that is open may be written: nothing is deleted; one whose writer is gone is none."""
+    path = world.made("written")
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
+        boot = f.read().strip()
+    host = os.uname().nodename
+    before = content(path, 1)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE run SET state = 'open', host = ?, writer_boot = ?, writer_pidns = ?, writer_pid = ?, "
+                   "writer_start_ticks = 0 WHERE id = 2", (host, boot, os.stat("/proc/self/ns/pid").st_ino, os.getpid()))
+    check("is being written" in world.run(path, "--delete", "1", status=1)[1], "no reason")
+    equal("nothing is deleted", content(path, 1), before)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE run SET writer_boot = 'another' WHERE id = 2")
+    world.run(path, "--delete", "1")
+    equal("runs", rows(path, "SELECT id, state FROM run"), [(2, "cut")])
+    os.chmod(path, 0o444)
+    check("annot write" in world.run(path, "--delete", "2", status=1)[1], "not to be written")
+    equal("runs", len(rows(path, "SELECT id FROM run")), 1)
+
+
+@part.case
+def since(world, _):
+    """By date, by time and by how long ago; in each format."""
+    path = world.made("since", copies=3)
+    wanted = [(1, "2026-11-23 22:11"), (2, "2026-11-23 22:12"), (3, "2026-11-24"), (4, "2026-11-25"), (5, "2026-11-26")]
+    began = {i: datetime.datetime.fromtimestamp(ns / 1e9, datetime.timezone.utc) for i, ns in
+             rows(path, "SELECT id, started_ns FROM run")}
+    for first, text in wanted:
+        for form in (text, text.replace(" ", "T")):
+            out, _ = world.run(path, "--since", form, "--json")
+            equal(form, [int(i) for i in re.findall(r'^      "id": (\d+),', out, re.M)], list(range(first, 6)))
+    ago = datetime.datetime.now(datetime.timezone.utc) - began[4]
+    hours = int(ago.total_seconds() // 3600) + 1
+    shown = world.run(path, "--since", f"{hours}h")[0] if hours > 0 else world.run(path, "--since", "2026-11-25")[0]
+    check(re.search(r"^ +4 +2026", shown, re.M) and not re.search(r"^ +3 +2026", shown, re.M), shown)
+    check("no runs" in world.run(path, "--since", "2100-01-01")[0], "of the future")
+    equal("a long time", world.run(path, "--since", "36000d")[0], world.run(path)[0])
+
+
+@part.case
+def table(world, _):
+    """Date, duration, waiting, grade, job and command of each; a page links by job and grade."""
+    path = world.made("table")
+    out, _ = world.run(path)
+    for run, state, selector, took in rows(path, "SELECT r.id, r.state, j.selector, r.duration_ns FROM run r JOIN job j "
+                                                 "ON j.run_id = r.id AND j.slot = 1"):
+        found = re.search(rf"^ +{run} +2026-11-23 22:1\d +([\d.]+) s +([\d.]+) % +([\d.]+) % +[A-F] [\d.]+ +(.*\n(?: +.*\n)*)",
+                          out, re.M)
+        check(found, f"run {run} in {out}")
+        check(abs(float(found[1]) - took / 1e9) < 0.06, f"{found[1]} s of {took} ns")
+        text = selector.decode() if isinstance(selector, bytes) else selector
+        check(text.removeprefix("command: ") in re.sub(r"\s+", " ", found[4]), f"no command in {found[4]!r}")
+        equal("state", state, "complete")
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE run SET exit_status = 3 WHERE id = 1")
+        db.execute("UPDATE run SET state = 'cut' WHERE id = 2")
+    out, _ = world.run(path)
+    check("(failed 3)" in out and "(cut)" in out, out)
+    pages = os.path.join(os.path.dirname(path), "pages")
+    world.run(path, "--reports", pages)
+    with open(os.path.join(pages, "index.html"), encoding="utf-8") as f:
+        links = re.findall(r'<a href="(run-[^"]+)">([^<]*)</a>', f.read().replace("<wbr>", ""))
+    equal("links", [href for href, _ in links], ["run-2-job-1.html", "run-1-job-1.html"])
+    for href, text in links:
+        check(re.fullmatch(r"train, [A-F] [\d.]+", text), text)
+        check(os.path.exists(os.path.join(pages, href)), href)
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
