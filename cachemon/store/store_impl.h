@@ -44,6 +44,7 @@ struct store {
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
+	uint64_t marks_dropped;
 	struct tier tiers[2];
 	struct traces *traces;	/* NULL: there are none */
 	const char *no_traces;	/* why, until it is written */

@@ -69,8 +69,8 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 /* All counters, in their order, as the last columns of the table: none more, none less. */
 static void test_counters_are_the_columns(void **state)
 {
-	static const char *const tables[] = {"job",	     "directory",     "file",
-					     "job_interval", "file_interval", "filesystem"};
+	static const char *const tables[] = {"job",	      "directory",  "file", "job_interval",
+					     "file_interval", "filesystem", "mark"};
 	sqlite3 *db = *state;
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
