@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,31 @@
 /* How long a mark waits for its sample. */
 #define WAIT_NS 1000000000ULL
 
+enum { OPT_NO_WAIT = 256 };
+
+struct options {
+	const char *text;
+	bool no_wait;
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	const char **text = state->input;
+	struct options *o = state->input;
 
 	switch (key) {
+	case OPT_NO_WAIT:
+		o->no_wait = true;
+		return 0;
 	case ARGP_KEY_ARG:
-		if (*text)
+		if (o->text)
 			usage_error(state, "one text only; put quotes around it: \"epoch 3\"");
 		if (!*arg || strchr(arg, '\n') || strlen(arg) > MARK_TEXT_MAX)
 			usage_error(state, "the text of a mark is one line of 1 to %d bytes",
 				    MARK_TEXT_MAX);
-		*text = arg;
+		o->text = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!*text)
+		if (!o->text)
 			usage_error(state, "which text? For example: cachemon mark \"epoch 3\"");
 		return 0;
 	default:
@@ -40,7 +51,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct option_spec options[] = {OPTIONS_END};
+static const struct option_spec options[] = {
+	{{"no-wait", OPT_NO_WAIT, NULL, 0,
+	  "Return at once; counts of what the job does meanwhile may go to either side of the mark",
+	  0},
+	 VALUE_NONE},
+	OPTIONS_END,
+};
 
 static const struct example examples[] = {
 	{"cachemon mark \"epoch 3\"", "In a script that cachemon watches: epoch 3 begins here"},
@@ -75,33 +92,34 @@ static int wait_taken(int fd)
 	return -ETIMEDOUT;
 }
 
-static int send_mark(const char *path, const char *text)
+static int send_mark(const char *path, const struct options *o)
 {
 	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDWR | O_NONBLOCK, 0, ACCESS_STREAM);
 	char line[MARK_TEXT_MAX + 2];
-	int n = snprintf(line, sizeof(line), "%s\n", text);
+	int n = snprintf(line, sizeof(line), "%s\n", o->text);
 
 	if (fd < 0)
 		return fd;
 	/* At most PIPE_BUF: whole, or not at all. */
 	if (write(fd, line, (size_t)n) < 0)
 		return -errno;
-	return wait_taken(fd);
+	return o->no_wait ? 0 : wait_taken(fd);
 }
 
 int cmd_mark(int argc, char **argv)
 {
-	const char *path = getenv(MARKS_VARIABLE), *text = NULL;
+	const char *path = getenv(MARKS_VARIABLE);
+	struct options o = {.text = NULL};
 	int r;
 
-	usage_parse(&mark_spec, parse_option, argc, argv, 0, &text);
+	usage_parse(&mark_spec, parse_option, argc, argv, 0, &o);
 	if (!path || !*path) {
 		cmd_say("no run to mark: $" MARKS_VARIABLE
 			" is not set. Call 'cachemon mark' from a "
 			"command that 'cachemon watch -- CMD' runs");
 		return EXIT_FAILED;
 	}
-	r = send_mark(path, text);
+	r = send_mark(path, &o);
 	if (!r)
 		return EXIT_DONE;
 	if (r == -ENOENT)
