@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cachemon/figures/counters.h"
+#include "cachemon/account/passes.h"
 #include "cachemon/account/reference_sample.h"
 #include "cachemon/account/sample_machine.h"
 #include "cachemon/account/slices.h"
@@ -110,6 +111,17 @@ struct sample_shed {
 	uint64_t from_ns, to_ns; /* since the start of the run; to_ns 0: it goes on */
 };
 
+/* A moment that the job marked: the end of an interval. */
+enum { MARK_TEXT_MAX = 256 };
+struct sample_mark {
+	size_t number;		    /* in their order, from 1 */
+	uint64_t at_ns, read_on_ns; /* since the start of the run */
+	size_t len;
+	char text[MARK_TEXT_MAX]; /* any bytes */
+	struct counters total;	  /* of the watched job by then */
+	uint64_t cpu_ns;
+};
+
 struct sample {
 	uint64_t start_ns; /* since the start of the run, CLOCK_MONOTONIC */
 	uint64_t duration_ns;
@@ -132,6 +144,10 @@ struct sample {
 	struct sample_cost cost;
 	const struct sample_shed *shed; /* all so far */
 	size_t nr_shed;
+	const struct sample_mark *marks; /* that no call of the store has written yet */
+	size_t nr_marks;
+	uint64_t marks_dropped;	     /* so far */
+	struct passes passes;	     /* of the watched job's files in the interval */
 	const struct slices *slices; /* of the watched job; NULL: the per-read hook was never off */
 	bool no_file_rows;	     /* of this interval: files have their sums alone */
 	bool file_sums_wait;	     /* with no_file_rows: for a later interval, or the end */

@@ -21,6 +21,9 @@
 #define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
 /* Names come one by one: to wake for each would cost more than to take them. */
 #define NAMES_NS 5000000ULL
+/* A sample for marks, and then none for so many times as long as it took: marks in between share
+ * the next one. */
+#define MARKS_PAUSE 20
 
 struct loop {
 	const struct watch_options *o;
@@ -37,6 +40,8 @@ struct loop {
 	int status;	/* its status */
 	uint64_t start_ns, next_ns;
 	uint64_t names_ns; /* until then names wait */
+	uint64_t marks_ns; /* likewise marks */
+	bool marked;	   /* some wait, and a sample is due for them */
 };
 
 int watch_signals_open(void)
@@ -170,6 +175,25 @@ static void on_signal(struct loop *l)
 	}
 }
 
+static void sampled_marks(struct loop *l, uint64_t since)
+{
+	uint64_t now = clock_now_ns();
+
+	if (l->marked)
+		l->marks_ns = now + (now - since) * MARKS_PAUSE;
+	l->marked = false;
+}
+
+/* Marks that come without an end, or after the run, must not keep this process busy. */
+static void on_marks(struct loop *l)
+{
+	l->marked = l->measuring && watch_run_marks_count(l->run);
+	if (l->marked)
+		return;
+	watch_run_marks_drop(l->run);
+	l->marks_ns = clock_now_ns() + NAMES_NS;
+}
+
 static void on_time(struct loop *l)
 {
 	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run),
@@ -183,8 +207,9 @@ static void on_time(struct loop *l)
 	watch_run_names(l->run);
 	if (slice && now >= slice)
 		watch_run_slice(l->run);
-	if (now >= l->next_ns || watch_run_pressed(l->run) || (part && now >= part)) {
+	if (now >= l->next_ns || l->marked || watch_run_pressed(l->run) || (part && now >= part)) {
 		watch_run_sample(l->run, false);
+		sampled_marks(l, now);
 		if (now >= l->next_ns) {
 			/* A late tick does not make the next ones hurry. */
 			l->next_ns += watch_run_interval_ns(l->run);
@@ -209,7 +234,9 @@ static int timeout_ms(const struct loop *l)
 		 part = watch_run_part_due(l->run);
 
 	if (!l->measuring)
-		return -1;
+		return l->marks_ns > now ? (int)((l->marks_ns - now) / 1000000) + 1 : -1;
+	if (l->marks_ns > now && l->marks_ns < due)
+		due = l->marks_ns;
 	if (l->names_ns > now && l->names_ns < due)
 		due = l->names_ns;
 	if (watch_run_look_due(l->run) < due)
@@ -242,7 +269,7 @@ static bool job_is_over(const struct loop *l)
 	return false;
 }
 
-enum waited { SIGNALS, COMMAND, NAMES, VIEW, INPUT, WAITED_COUNT };
+enum waited { SIGNALS, COMMAND, NAMES, MARKS, VIEW, INPUT, WAITED_COUNT };
 
 /* ready: which of them are. -1 on error. */
 static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
@@ -253,6 +280,7 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 		[COMMAND] = cmd ? command_pidfd(cmd) : -1,
 		[NAMES] = l->measuring && clock_now_ns() >= l->names_ns ? watch_run_names_fd(l->run)
 									: -1,
+		[MARKS] = clock_now_ns() >= l->marks_ns ? watch_run_marks_fd(l->run) : -1,
 		[VIEW] = watch_view_fd(l->view),
 		[INPUT] = l->o->until_eof ? STDIN_FILENO : -1,
 	};
@@ -302,6 +330,8 @@ static void loop_once(struct loop *l)
 		watch_run_names(l->run);
 		l->names_ns = clock_now_ns() + NAMES_NS;
 	}
+	if (ready[MARKS])
+		on_marks(l);
 	if (ready[VIEW])
 		end_view(l);
 	if (ready[INPUT] && input_ended())

@@ -98,12 +98,12 @@ child_run(int fd, char *const argv[], char *const env[], const struct invoker *i
 
 /* ---- the parent ---- */
 
-static int make_environment(const struct invoker *inv, char ***ret_env)
+static int make_environment(const struct invoker *inv, const char *variable, char ***ret_env)
 {
 	const struct passwd *root = getpwuid(0);
 
 	return command_exec_env(process_environment(), inv, root ? root->pw_dir : NULL,
-				root ? root->pw_shell : NULL, ret_env);
+				root ? root->pw_shell : NULL, variable, ret_env);
 }
 
 static int keep_child_status(void)
@@ -117,13 +117,14 @@ static int keep_child_status(void)
 	return 0;
 }
 
-static int fork_child(struct command *c, char *const argv[], const struct invoker *inv)
+static int fork_child(struct command *c, char *const argv[], const struct invoker *inv,
+		      const char *variable)
 {
 	int sockets[2], err;
 	char **env = NULL;
 	sigset_t all, saved;
 
-	err = make_environment(inv, &env);
+	err = make_environment(inv, variable, &env);
 	if (err)
 		return err;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
@@ -196,8 +197,8 @@ static int name_user(const struct invoker *inv, char **ret_user)
 	return 0;
 }
 
-int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,
-		    struct errtext *err)
+int command_prepare(char *const argv[], const struct invoker *inv, const char *variable,
+		    struct command **ret, struct errtext *err)
 {
 	struct command *c = calloc(1, sizeof(*c));
 	int e = -ENOMEM;
@@ -212,7 +213,7 @@ int command_prepare(char *const argv[], const struct invoker *inv, struct comman
 		goto out;
 	e = keep_child_status();
 	if (!e)
-		e = fork_child(c, argv, inv);
+		e = fork_child(c, argv, inv, variable);
 	if (!e) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 		e = c->pidfd < 0 ? -errno : 0;

@@ -18,12 +18,13 @@ enum { COMMAND_FAILED = 125, COMMAND_NOT_EXECUTABLE = 126, COMMAND_NOT_FOUND = 1
 struct command;
 
 /*
+ * variable: "NAME=value" for its environment, or NULL.
  * Fork the child and wait until it is the invoker, with its signals unblocked and at their
  * defaults (except HUP, INT, QUIT and XFSZ that the caller had ignored, as nohup does). Sets an
  * ignored SIGCHLD to its default here too, because the exit status would be lost.
  */
-int command_prepare(char *const argv[], const struct invoker *inv, struct command **ret,
-		    struct errtext *err);
+int command_prepare(char *const argv[], const struct invoker *inv, const char *variable,
+		    struct command **ret, struct errtext *err);
 
 /*
  * Let it run. 0 once CMD is executing. Else CMD has not run, command_reap() gives the status to

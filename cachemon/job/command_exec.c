@@ -51,8 +51,15 @@ static int translate_entry(const char *entry, const struct replacement *replacem
 	return text_print(ret_entry, "%s", entry);
 }
 
+static bool same_name(const char *entry, const char *variable)
+{
+	size_t len = strcspn(variable, "=");
+
+	return strncmp(entry, variable, len + 1) == 0;
+}
+
 int command_exec_env(char *const env[], const struct invoker *inv, const char *root_home,
-		     const char *root_shell, char ***ret_env)
+		     const char *root_shell, const char *variable, char ***ret_env)
 {
 	const struct replacement none[] = {{NULL, NULL, NULL}};
 	const struct replacement user[] = {
@@ -69,7 +76,7 @@ int command_exec_env(char *const env[], const struct invoker *inv, const char *r
 
 	while (env[nr])
 		nr++;
-	copy = calloc(nr + 1, sizeof(*copy));
+	copy = calloc(nr + 2, sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
@@ -77,12 +84,21 @@ int command_exec_env(char *const env[], const struct invoker *inv, const char *r
 
 		if (inv->switched && is_sudo_effect(env[i]))
 			continue;
+		if (variable && same_name(env[i], variable))
+			continue;
 		err = translate_entry(env[i], inv->switched ? user : none, &copy[out]);
 		if (err) {
 			command_exec_env_free(copy);
 			return err;
 		}
 		out += copy[out] != NULL;
+	}
+	if (variable) {
+		copy[out] = strdup(variable);
+		if (!copy[out]) {
+			command_exec_env_free(copy);
+			return -ENOMEM;
+		}
 	}
 	*ret_env = copy;
 	return 0;

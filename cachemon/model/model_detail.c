@@ -148,6 +148,8 @@ int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, struc
 		return model_no_memory(err);
 	ret = load_timeline(db, m, job, &d->timeline, err);
 	if (!ret)
+		ret = model_epochs_load(db, m, job, &d->epochs, err);
+	if (!ret)
 		ret = load_interference(db, m, job, d, err);
 	if (!ret)
 		ret = model_coverage_load(db, m, job, d, err);

@@ -12,6 +12,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/base/human.h"
 #include "cachemon/figures/counters.h"
+#include "cachemon/model/model_epochs.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/timeline.h"
 
@@ -47,6 +48,7 @@ struct model_coverage {
 
 struct model_detail {
 	struct timeline timeline;
+	struct model_epochs epochs;
 	const char *interference_absent; /* NULL: evictions are known */
 	struct model_eviction *evictions;
 	size_t nr_evictions;

@@ -46,6 +46,7 @@ struct store {
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
+	uint64_t marks_dropped;
 	struct tier tiers[TIER_NR];
 	uint64_t coarse_ns, fine_end_ns; /* 0: intervals are as long as they were */
 	struct traces *traces;		 /* NULL: absent */

@@ -83,8 +83,8 @@ static void run_ids(struct store *st, enum statement s, const int64_t *ids, int 
 
 static void merge_interval(struct store *st, int64_t target, int64_t source)
 {
-	static const enum statement steps[] = {S_MERGE_INTERVAL, S_MERGE_JOB, S_MERGE_FILE,
-					       S_MERGE_DIRECTORY, S_MERGE_MACHINE};
+	static const enum statement steps[] = {S_MERGE_INTERVAL,  S_MERGE_JOB,	   S_MERGE_FILE,
+					       S_MERGE_DIRECTORY, S_MERGE_MACHINE, S_MERGE_PASS};
 	const int64_t both[] = {target, source};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)

@@ -47,6 +47,7 @@ void rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_count(&b, st->recursion_misses);
 	bind_int(&b, (int64_t)st->intervals_lost);
 	bind_int(&b, (int64_t)ledger_law_error(l));
+	bind_int(&b, (int64_t)st->marks_dropped);
 	bind_run(&b);
 }
 
@@ -353,6 +354,38 @@ static void write_directory_intervals(struct store *st, const struct ledger *l, 
 	}
 }
 
+static void write_marks(struct store *st, const struct sample *s)
+{
+	for (size_t i = 0; i < s->nr_marks; i++) {
+		const struct sample_mark *m = &s->marks[i];
+		struct binder b = bind_first(st, S_MARK);
+
+		bind_int(&b, st->job_ids[JOB_WATCHED]);
+		bind_int(&b, (int64_t)m->number);
+		bind_int(&b, (int64_t)m->at_ns);
+		bind_blob(&b, m->text, m->len);
+		bind_int(&b, (int64_t)m->read_on_ns);
+		bind_known(&b, st->measured.facts[JOB_WATCHED], (int64_t)m->cpu_ns);
+		bind_counters(&b, &m->total, st->measured.counter[JOB_WATCHED]);
+		bind_run(&b);
+	}
+}
+
+static void write_passes(struct store *st, const struct passes *p, int64_t interval)
+{
+	for (size_t i = 0; i < p->nr; i++) {
+		struct binder b = bind_first(st, S_PASS_INTERVAL);
+
+		bind_int(&b, interval);
+		bind_int(&b, (int64_t)p->list[i].pass);
+		bind_int(&b, (int64_t)p->list[i].read_bytes);
+		bind_int(&b, (int64_t)p->list[i].file_bytes);
+		bind_int(&b, (int64_t)p->list[i].brought_pages);
+		bind_int(&b, (int64_t)p->list[i].file_pages);
+		bind_run(&b);
+	}
+}
+
 /* After rows_write_sums(): files and directories have their ids. */
 void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
 {
@@ -372,4 +405,6 @@ void rows_write_interval(struct store *st, struct ledger *l, const struct sample
 		write_file_intervals(st, l, interval);
 	if (s->machine)
 		machine_rows_write(st, s, interval);
+	write_passes(st, &s->passes, interval);
+	write_marks(st, s);
 }

@@ -51,7 +51,7 @@ static const struct {
 			  "cost_windows_ns, cost_faults_ns, cost_switches_ns, cost_other_ns, "
 			  "loss_map_full, loss_chunk_full, loss_ring_drops, loss_state_drops, "
 			  "loss_ghosts_dropped, loss_advice_full, loss_recursion_misses, "
-			  "loss_intervals, law_error_pages"},
+			  "loss_intervals, law_error_pages, marks_dropped"},
 	[S_RUN_INTERVAL] = {PLAIN, "UPDATE run SET interval_ns = ?1 WHERE id = ?2", NULL},
 	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
 	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
@@ -155,6 +155,12 @@ static const struct {
 		       "run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
 		       "outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, "
 		       "kept, dropped, answer"},
+	[S_PASS_INTERVAL] =
+		{INSERT, "pass_interval",
+		 "interval_id, pass, read_bytes, file_bytes, brought_pages, file_pages"},
+	[S_MERGE_PASS] = {ADD_ROWS, "pass_interval",
+			  "pass|read_bytes, file_bytes, brought_pages, file_pages"},
+	[S_MARK] = {REPLACE, "mark", "job_id, number, at_ns, text, read_on_ns, cpu_ns, *"},
 };
 
 struct columns {

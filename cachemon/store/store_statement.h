@@ -66,6 +66,9 @@ enum statement {
 	S_SHED,
 	S_ESTIMATE,
 	S_WORDING,
+	S_MARK,
+	S_PASS_INTERVAL,
+	S_MERGE_PASS,
 	S_NR,
 };
 

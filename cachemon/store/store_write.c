@@ -15,6 +15,7 @@ static void note_sample(struct store *st, const struct sample *s)
 	st->cost = s->cost;
 	st->losses = s->losses;
 	st->recursion_misses = s->recursion_misses;
+	st->marks_dropped = s->marks_dropped;
 }
 
 /* A file that was moved away would be written on happily, and seen by nobody. */
@@ -202,6 +203,7 @@ static void withdraw(struct store *st, const struct store_measured *was,
 	run_write_unmeasured(st, end->unmeasured, end->nr_unmeasured);
 	for (int slot = 0; slot < JOB_NR; slot++) {
 		withdraw_from(st, slot, was->counter[slot], "job_interval", "job_id");
+		withdraw_from(st, slot, was->counter[slot], "mark", "job_id");
 		withdraw_from(st, slot, was->counter[slot], "file_interval",
 			      "(SELECT job_id FROM file WHERE id = file_id)");
 		withdraw_from(st, slot, was->counter[slot], "directory_interval",

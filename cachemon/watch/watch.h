@@ -66,6 +66,13 @@ struct command *watch_run_command(struct watch_run *run);
 const struct selector *watch_run_selector(const struct watch_run *run);
 int watch_run_names_fd(const struct watch_run *run);
 void watch_run_names(struct watch_run *run);
+/* Polls readable while marks of the command wait, which the next sample takes; -1: none can be set.
+ */
+int watch_run_marks_fd(const struct watch_run *run);
+/* Whether they are worth a sample: the run goes on, and there is room for more. */
+bool watch_run_marks_count(const struct watch_run *run);
+/* Reads them without one, so that no writer waits. */
+void watch_run_marks_drop(struct watch_run *run);
 /* The probes' maps fill: a sample is due before the interval ends. */
 bool watch_run_pressed(const struct watch_run *run);
 /* How long the current interval is to be. */

@@ -223,6 +223,21 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	return watch_cost_begin(run, err);
 }
 
+/* Without marks the run goes on, and says so. */
+static int prepare_command(struct watch_run *run, struct errtext *err)
+{
+	char variable[sizeof(MARKS_VARIABLE) + 300];
+	struct errtext why;
+
+	if (marks_new(&run->invoker, &run->marks, &why))
+		watch_say(why.text);
+	else
+		snprintf(variable, sizeof(variable), "%s=%s", MARKS_VARIABLE,
+			 marks_path(run->marks));
+	return command_prepare(run->o->command, &run->invoker, run->marks ? variable : NULL,
+			       &run->command, err);
+}
+
 int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
 {
 	struct watch_run *run = calloc(1, sizeof(*run));
@@ -245,7 +260,7 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 		r = open_plan(run, err);
 	/* Before anything is loaded: the child must not inherit a link or a map. */
 	if (!r && o->command)
-		r = command_prepare(o->command, &run->invoker, &run->command, err);
+		r = prepare_command(run, err);
 	if (!r)
 		r = ledger_new(NULL, &run->ledger) ? errtext_set(err, -ENOMEM, "out of memory") : 0;
 	if (!r)

@@ -141,6 +141,8 @@ void watch_write(struct watch_run *run, const struct sample *s)
 		run->interval_lost = true;
 	} else {
 		run->store_complained = false;
+		if (run->marks)
+			marks_stored(run->marks);
 	}
 }
 

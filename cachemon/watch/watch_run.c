@@ -168,9 +168,25 @@ static void coarsen(struct watch_run *run)
 	store_coarsen(run->store, WATCH_COARSE_NS);
 }
 
+/* Those that were there before the sample was taken: it holds what the job did before it wrote
+ * them, and a writer that waits until they are read does what comes next after it. */
+static void take_marks(struct watch_run *run, struct sample *s, size_t waiting, bool last)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+
+	marks_read(run->marks, waiting);
+	if (last)
+		marks_finish(run->marks);
+	marks_set(run->marks, s->start_ns + s->duration_ns, run->read_on_ns, &job->total,
+		  job->facts.cpu_ns);
+	s->marks = marks_fresh(run->marks, &s->nr_marks);
+	s->marks_dropped = marks_dropped(run->marks);
+}
+
 int watch_run_sample(struct watch_run *run, bool last)
 {
 	bool on = probe_set_reads_on(run->set);
+	size_t waiting = run->marks ? marks_waiting(run->marks) : 0;
 	struct sample s;
 	struct errtext err;
 	uint64_t now;
@@ -189,6 +205,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.duration_ns = now - run->last_ns;
 	s.read_on_ns = read_on_ns(run, now, s.duration_ns, on);
 	run->elapsed_ns += s.duration_ns;
+	run->read_on_ns += s.read_on_ns;
 	sampler_references(run->sampler, last, &s);
 	if (run->machine)
 		s.machine = machine_facts_take(run->machine, s.filesystems, s.nr_filesystems);
@@ -198,10 +215,14 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.shed = run->shed_list;
 	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
-	watch_traces_see(run, &s, last);
+	s.passes.nr = 0;
+	passes_take(&s.passes, run->ledger, run->caps.page_size);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	s.file_sums_wait =
 		s.no_file_rows && !last && !run->store_complained && run->samples % FILE_SUMS_EVERY;
+	if (run->marks)
+		take_marks(run, &s, waiting, last);
+	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	coarsen(run);
 	watch_take_figures(run, &s);
@@ -289,6 +310,7 @@ void watch_run_free(struct watch_run *run)
 	ledger_free(run->ledger);
 	traces_free(run->traces);
 	free(run->slices);
+	marks_free(run->marks);
 	command_free(run->command);
 	selector_free(&run->selector);
 	invoker_free(&run->invoker);
@@ -334,6 +356,21 @@ void watch_run_names(struct watch_run *run)
 uint64_t watch_run_interval_ns(const struct watch_run *run)
 {
 	return run->interval_ns;
+}
+
+int watch_run_marks_fd(const struct watch_run *run)
+{
+	return marks_fd(run->marks);
+}
+
+bool watch_run_marks_count(const struct watch_run *run)
+{
+	return run->set && !marks_full(run->marks);
+}
+
+void watch_run_marks_drop(struct watch_run *run)
+{
+	marks_read(run->marks, marks_waiting(run->marks));
 }
 
 bool watch_run_pressed(const struct watch_run *run)

@@ -15,6 +15,7 @@
 #include "cachemon/collector/machine_facts.h"
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/capture/sampler.h"
+#include "cachemon/watch/marks.h"
 #include "cachemon/watch/watch.h"
 #include "cachemon/store/store.h"
 #include "cachemon/access/invoker.h"
@@ -38,6 +39,7 @@ struct watch_run {
 	struct kernel_caps caps;
 	struct probe_plan plan;
 	struct command *command;
+	struct marks *marks; /* of the command; NULL: it can set none */
 	struct ledger *ledger;
 	struct traces *traces; /* NULL: not recorded */
 	char *db;
@@ -45,12 +47,12 @@ struct watch_run {
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;
-	struct machine_facts *machine;	/* NULL: there was no memory for it */
-	struct calibration calibration; /* before the start */
-	uint64_t started_ns;		/* CLOCK_REALTIME, the moment of start_ns */
-	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
-	uint64_t interval_ns;		/* of the next sample */
-	uint64_t elapsed_ns;
+	struct machine_facts *machine;	 /* NULL: there was no memory for it */
+	struct calibration calibration;	 /* before the start */
+	uint64_t started_ns;		 /* CLOCK_REALTIME, the moment of start_ns */
+	uint64_t start_ns, last_ns;	 /* CLOCK_MONOTONIC */
+	uint64_t interval_ns;		 /* of the next sample */
+	uint64_t elapsed_ns, read_on_ns; /* of all samples */
 	uint64_t samples;
 
 	/* own cost since the start */

@@ -23,7 +23,8 @@ from syslib.terminal import Terminal
 from syslib.tool import Tool, tail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "doctor", "selftest"]
+VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "mark",
+         "doctor", "selftest"]
 BOUND_S = 120
 CLEAR = b"\r\x1b[K"
 READER = """

@@ -17,7 +17,8 @@ from syslib.part import Failed, Part, Skipped, check, equal
 from syslib.tool import Tool
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "doctor", "selftest"]
+VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "mark",
+         "doctor", "selftest"]
 # Whoever writes a database chooses these.
 PLAIN = ["train", "a b", "it's", 'say "x"', "$(touch owned)", "`touch owned`", "a;touch owned", "x:y",
          "x=y", "*", "~", "!!", "a\\b", "#x", "{a,b}", "<x>", "ü", "[z]", "&", "$HOME", "%1", "a\u00a0b"]

@@ -115,7 +115,7 @@ static int orphan(const char *script, bool go)
 		char *const argv[] = {"sh", "-c", (char *)script, NULL};
 		struct command *c;
 
-		if (command_prepare(argv, &self, &c, NULL) || (go && command_go(c, NULL)))
+		if (command_prepare(argv, &self, NULL, &c, NULL) || (go && command_go(c, NULL)))
 			_exit(1);
 		cmd = command_pid(c);
 		/* The parent must have a hold on the command before this process dies. */
@@ -298,7 +298,7 @@ static void cannot_become(void **state)
 		print_message("SKIP: cannot give up root for a while\n");
 		skip();
 	}
-	assert_int_equal(command_prepare(argv, &inv, &c, &err), -EPERM);
+	assert_int_equal(command_prepare(argv, &inv, NULL, &c, &err), -EPERM);
 	assert_null(c);
 	assert_string_equal(err.text, "cannot become user nobody to run 'true': "
 				      "Operation not permitted");

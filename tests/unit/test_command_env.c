@@ -43,14 +43,14 @@ static void environment(void **state)
 		char **out = NULL;
 
 		inv.switched = true;
-		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", &out), 0);
+		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", NULL, &out), 0);
 		if (rows[i].switched)
 			assert_string_equal(out[0], rows[i].switched);
 		assert_string_equal(out[rows[i].switched ? 1 : 0], "LAST=1");
 		assert_null(out[rows[i].switched ? 2 : 1]);
 		command_exec_env_free(out);
 		inv.switched = false;
-		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", &out), 0);
+		assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/rsh", NULL, &out), 0);
 		assert_string_equal(out[0], rows[i].in);
 		assert_string_equal(out[1], "LAST=1");
 		assert_null(out[2]);
@@ -58,10 +58,26 @@ static void environment(void **state)
 	}
 }
 
+/* In place of what was there under that name, and of no other. */
+static void added_variable(void **state)
+{
+	char *const env[] = {"MARKS=old", "MARKSX=1", "X=MARKS=2", NULL};
+	struct invoker inv = {.name = "u"};
+	char **out = NULL;
+
+	assert_int_equal(command_exec_env(env, &inv, "/root", "/bin/sh", "MARKS=new", &out), 0);
+	assert_string_equal(out[0], "MARKSX=1");
+	assert_string_equal(out[1], "X=MARKS=2");
+	assert_string_equal(out[2], "MARKS=new");
+	assert_null(out[3]);
+	command_exec_env_free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(environment),
+		cmocka_unit_test(added_variable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static const struct room {
 	{"advisor/llm/http", "cachemon/base cachemon/access"},
 	/* A database is shown. */
 	{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
-			   "advisor/analysis"},
+			   "advisor/series advisor/analysis"},
 	{"cachemon/render", "cachemon/base cachemon/figures"},
 	{"cachemon/report/whatif", "cachemon/base cachemon/figures advisor/readahead "
 				   "advisor/analysis cachemon/model cachemon/render"},

@@ -70,8 +70,8 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 static void test_counters_are_the_columns(void **state)
 {
 	static const char *const tables[] = {
-		"job",	      "directory",	   "file", "job_interval", "file_interval",
-		"filesystem", "directory_interval"};
+		"job",	      "directory",	    "file", "job_interval", "file_interval",
+		"filesystem", "directory_interval", "mark"};
 	sqlite3 *db = *state;
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {

@@ -239,17 +239,67 @@ static void put_read_sizes(struct tree *t, const struct model_detail *d)
 	tree_end(t);
 }
 
+static void put_epoch(struct tree *t, const struct model_epoch *x)
+{
+	const struct counts *c = &x->counts;
+	struct derived d;
+
+	counts_derive(c, 0, &d);
+	tree_object(t, NULL);
+	tree_name(t, "name", &x->name);
+	tree_int(t, "start_ns", x->start_ns);
+	tree_int(t, "duration_ns", x->duration_ns);
+	tree_opt_int(t, "cpu_ns", x->cpu_ns);
+	tree_opt_int(t, "read_calls", counts_get(c, C_read_calls));
+	tree_opt_int(t, "read_bytes", counts_get(c, C_read_bytes));
+	tree_opt_int(t, "lookups", counts_get(c, C_lookups));
+	tree_opt_int(t, "hits", d.hits);
+	tree_opt_int(t, "misses", counts_get(c, C_misses));
+	tree_opt_double(t, "hit_ratio", d.hit_ratio);
+	tree_opt_int(t, "demand_pages", counts_get(c, C_demand_pages));
+	tree_opt_int(t, "prefetched_pages", d.prefetched_pages);
+	tree_opt_int(t, "evicted_pages", d.evicted_pages);
+	tree_opt_int(t, "stall_ns", counts_get(c, C_stall_ns));
+	tree_opt_int(t, "stalls", counts_get(c, C_stalls));
+	tree_end(t);
+}
+
+static void put_epochs(struct tree *t, const struct model_epochs *e)
+{
+	tree_array(t, "marks");
+	for (size_t i = 0; i < e->nr_marks; i++) {
+		tree_object(t, NULL);
+		tree_int(t, "at_ns", e->marks[i].at_ns);
+		tree_name(t, "text", &e->marks[i].text);
+		tree_end(t);
+	}
+	tree_end(t);
+	tree_opt_int(t, "marks_dropped", e->marks_dropped);
+	tree_object(t, "epochs");
+	tree_string(t, "source", !e->nr ? NULL : e->marked ? "marks" : "found");
+	tree_string(t, "absent", e->absent);
+	tree_opt_int(t, "margin_ns", (struct opt_i64){e->margin_ns, e->nr > 0});
+	tree_array(t, "list");
+	for (size_t i = 0; i < e->nr; i++)
+		put_epoch(t, &e->list[i]);
+	tree_end(t);
+	tree_end(t);
+}
+
 void data_detail(struct tree *t, const struct model_job *job)
 {
 	if (!job->detail) {
 		tree_null(t, "read_sizes");
 		tree_null(t, "timeline");
 		tree_null(t, "interference");
+		tree_null(t, "marks");
+		tree_null(t, "epochs");
 		return;
 	}
 	put_read_sizes(t, job->detail);
 	put_timeline(t, job->detail);
 	put_interference(t, job->detail);
+	put_epochs(t, &job->detail->epochs);
 }
 
 static void put_parts(struct tree *t, const char *key, const struct coverage *c,

@@ -78,6 +78,11 @@ static bool has_timeline(const struct model *m, const struct model_job *job)
 	return job->detail && job->detail->timeline.nr;
 }
 
+static bool has_epochs(const struct model *m, const struct model_job *job)
+{
+	return job->detail && job->detail->epochs.nr > 0;
+}
+
 static bool has_detail(const struct model *m, const struct model_job *job)
 {
 	return job->detail;
@@ -118,6 +123,7 @@ static const struct part {
 	{"change", "What to change", false, has_analysis, sections_to_change},
 	{"worded", "In the words of a model", false, has_wording, put_wording},
 	{"time", "Over time", false, has_timeline, sections_timeline},
+	{"epochs", "Epochs", false, has_epochs, sections_epochs},
 	{"stands-out", "What stands out over time", false, has_analysis, sections_series},
 	{"totals", "What was read", false, has_any, put_totals},
 	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},

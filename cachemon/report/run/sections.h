@@ -19,6 +19,7 @@ void sections_totals(struct doc *d, const struct model *m, const struct model_jo
 void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job);
 /* sections_time.c: */
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
+void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job);
 /* What stands out over time, and compared with earlier runs; sections_series.c: */
 void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
 /* Sizes and distances, other sizes of the cache, other settings of readahead; sections_sizes.c: */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/pictures.h"
 
@@ -64,6 +65,23 @@ static void say_points(char *says, size_t size, const struct picture_panel *look
 			    : "");
 }
 
+/* For people; in the arena. */
+static const char *epoch_name(struct arena *a, const struct model_epochs *e, size_t i)
+{
+	const struct bytes *name = &e->list[i].name;
+	char *inert;
+	const char *ret;
+
+	if (!e->marked)
+		return pictures_text(a, "%zu", i + 1);
+	if (!name->data)
+		return "before the first mark";
+	inert = escape_inert_copy(name->data, name->len);
+	ret = pictures_text(a, "%s", inert ? inert : "-");
+	free(inert);
+	return ret;
+}
+
 /* Changes of figures at one time have one mark. */
 struct change_marks {
 	struct picture_mark mark[SERIES_CHANGES_MAX];
@@ -94,6 +112,25 @@ static void marks_of(const struct series_job *s, struct change_marks *ret)
 	}
 }
 
+/* Marks of the job, or where its epochs begin: no line where there are too many to be told apart.
+ */
+enum { EPOCH_LINES = 60 };
+
+static void put_epoch_lines(struct arena *a, const struct model_epochs *e,
+			    struct picture_mark *marks, size_t *nr)
+{
+	if (e->nr > EPOCH_LINES + 1)
+		return;
+	for (size_t i = 0; i < e->nr && !a->failed; i++) {
+		const struct model_epoch *x = &e->list[i];
+
+		if (!x->start_ns)
+			continue;
+		marks[(*nr)++] = (struct picture_mark){.at = (double)x->start_ns / 1e9,
+						       .name = epoch_name(a, e, i)};
+	}
+}
+
 static void put_picture(struct doc *d, struct arena *a, const struct model_job *job,
 			const struct series_job *series)
 {
@@ -105,6 +142,7 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 							      .kind = PANEL_LANES,
 							      .series = advice.series,
 							      .nr_series = advice.nr}};
+	struct picture_mark lines[SERIES_CHANGES_MAX + EPOCH_LINES];
 	struct change_marks marks;
 	char says[320];
 	struct picture p = {
@@ -113,7 +151,7 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 		.says = says,
 		.panels = panels,
 		.nr_panels = NR_PANELS - !advice.nr,
-		.marks = marks.mark,
+		.marks = lines,
 	};
 
 	for (int i = 0; i < ADVICE; i++)
@@ -122,7 +160,9 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 	if (a->failed)
 		return;
 	marks_of(series, &marks);
+	memcpy(lines, marks.mark, marks.nr * sizeof(lines[0]));
 	p.nr_marks = marks.nr;
+	put_epoch_lines(a, &job->detail->epochs, lines, &p.nr_marks);
 	say_points(says, sizeof(says), &panels[TIME_LOOKUPS], t->nr);
 	doc_put_picture(d, &p);
 }
@@ -146,4 +186,63 @@ void sections_timeline(struct doc *d, const struct model *m, const struct model_
 	d->failed = d->failed || a.failed;
 	arena_free(&a);
 	put_whose_advice(d, &job->detail->advice);
+}
+
+static struct opt_i64 epoch_brought_bytes(const struct model *m, const struct model_epoch *x)
+{
+	struct opt_i64 pages = counts_sum(&x->counts, SUM_OF(TERMS_brought_pages));
+
+	pages.value *= m->run.page_size_bytes.value;
+	return pages;
+}
+
+enum { EPOCHS_SHOWN = 50 };
+
+static void say_epochs(struct doc *d, const struct model_epochs *e)
+{
+	if (e->marked)
+		doc_para(d, "The job marked where they begin. Counts are exact.");
+	else
+		doc_para(d,
+			 "Found, not marked: the job read its files %zu times. A bound may be off "
+			 "by "
+			 "%s, the length of an interval; 'cachemon mark' makes them exact.",
+			 e->nr, show_ns((struct opt_i64){e->margin_ns, true}).s);
+	if (e->marks_dropped.known && e->marks_dropped.value > 0)
+		doc_para(d, "%s more %s were not kept: a run has room for 4,096.",
+			 show_count(e->marks_dropped, false).s,
+			 show_plural(e->marks_dropped, "mark", "marks"));
+	if (e->nr > EPOCHS_SHOWN)
+		doc_para(d, "The first %d of %zu; JSON has all.", EPOCHS_SHOWN, e->nr);
+}
+
+void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"Epoch", DOC_OWN_LINE},       {"from", DOC_RIGHT},    {"lasts", DOC_RIGHT},
+		{"hit ratio", DOC_RIGHT},      {"misses", DOC_RIGHT},  {"read", DOC_RIGHT},
+		{"into the cache", DOC_RIGHT}, {"waiting", DOC_RIGHT},
+	};
+	const struct model_epochs *e = &job->detail->epochs;
+	struct doc_table t = DOC_TABLE("Epochs of the job", columns);
+	struct arena a = {0};
+
+	say_epochs(d, e);
+	for (size_t i = 0; i < e->nr && i < EPOCHS_SHOWN; i++) {
+		const struct model_epoch *x = &e->list[i];
+		struct derived v;
+
+		counts_derive(&x->counts, m->run.page_size_bytes.value, &v);
+		doc_cell(&t, "%s", epoch_name(&a, e, i));
+		doc_cell_shown(&t, show_ns((struct opt_i64){x->start_ns, true}));
+		doc_cell_shown(&t, show_ns((struct opt_i64){x->duration_ns, true}));
+		doc_cell_shown(&t, show_ratio(v.hit_ratio, false));
+		doc_cell_shown(&t, show_count(counts_get(&x->counts, C_misses), false));
+		doc_cell_shown(&t, show_bytes(counts_get(&x->counts, C_read_bytes), false));
+		doc_cell_shown(&t, show_bytes(epoch_brought_bytes(m, x), false));
+		doc_cell_shown(&t, show_ns(counts_get(&x->counts, C_stall_ns)));
+	}
+	doc_put_table(d, &t);
+	d->failed = d->failed || a.failed;
+	arena_free(&a);
 }

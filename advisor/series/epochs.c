@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/series/epochs.h"
+
+#include <stdlib.h>
+
+/* Of what the first pass read, what another one reads at least. */
+#define PASS_SHARE 0.5
+/* What is left out of the last pass counts as one too, from here on. */
+#define LAST_SHARE 0.05
+/* Of a pass, what may be read out of order: before the one before it has ended, or after the next
+ * has begun. */
+#define OUT_OF_ORDER 0.05
+/* Files that are read whole have this share of their sizes read in the intervals in which they are
+ * read. Of files that are read in many pieces the order of the pieces is not known, and random
+ * reads would look like passes. */
+#define WHOLE_SHARE 0.5
+
+static const char once[] = "the job read its files once, or later passes are not seen";
+
+/* How many passes there are by what was read in each. */
+static size_t count_passes(const double *amounts)
+{
+	size_t passes = 1;
+
+	while (passes < EPOCHS_MAX && amounts[passes + 1] >= PASS_SHARE * amounts[1])
+		passes++;
+	if (passes >= 2 && passes < EPOCHS_MAX && amounts[passes + 1] > LAST_SHARE * amounts[1])
+		passes++;
+	return passes;
+}
+
+static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pass,
+			     const double *amounts, size_t *ret_first)
+{
+	double begun = 0, late = 0, ends = 0, begins = 0;
+	size_t i = 0, at;
+
+	for (; i < nr; i++) {
+		begun += rows[i].pass == pass + 1 ? rows[i].amount : 0;
+		if (begun > OUT_OF_ORDER * amounts[pass + 1])
+			break;
+	}
+	if (i == nr)
+		return once;
+	at = rows[i].interval;
+	for (i = 0; i < nr; i++) {
+		if (rows[i].pass <= pass && rows[i].interval > at)
+			late += rows[i].amount;
+		if (rows[i].interval == at && rows[i].pass == pass)
+			ends += rows[i].amount;
+		if (rows[i].interval == at && rows[i].pass == pass + 1)
+			begins += rows[i].amount;
+	}
+	if (late > OUT_OF_ORDER * amounts[1])
+		return "files were read again before the others had been read";
+	*ret_first = begins > ends ? at : at + 1;
+	return NULL;
+}
+
+static const char *find_edges(const struct epochs_row *rows, size_t nr, const double *amounts,
+			      size_t passes, size_t *ret_first)
+{
+	for (size_t pass = 1; pass < passes; pass++) {
+		const char *why = find_edge(rows, nr, pass, amounts, &ret_first[pass - 1]);
+
+		if (why)
+			return why;
+		if (ret_first[pass - 1] <= (pass > 1 ? ret_first[pass - 2] : 0))
+			return "the intervals are too long: one holds more than a pass";
+	}
+	return NULL;
+}
+
+const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_passes,
+			size_t ret_first[EPOCHS_MAX])
+{
+	double *amounts = calloc(EPOCHS_MAX + 2, sizeof(*amounts));
+	double known = 0, whole = 0;
+	const char *why;
+
+	*ret_passes = 0;
+	if (!amounts)
+		return "there was not enough memory";
+	for (size_t i = 0; i < nr; i++) {
+		if (rows[i].pass <= EPOCHS_MAX)
+			amounts[rows[i].pass] += rows[i].amount;
+		known += rows[i].amount;
+		whole += rows[i].whole;
+	}
+	*ret_passes = count_passes(amounts);
+	if (!(amounts[1] > 0) || *ret_passes < 2)
+		why = once;
+	else if (known < WHOLE_SHARE * whole)
+		why = "the files were read in pieces, whose order is not recorded";
+	else
+		why = find_edges(rows, nr, amounts, *ret_passes, ret_first);
+	free(amounts);
+	return why;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/watch/marks.h"
+
+/* How long a mark waits for its sample. */
+#define WAIT_NS 1000000000ULL
+
+enum { OPT_NO_WAIT = 256 };
+
+struct options {
+	const char *text;
+	bool no_wait;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_NO_WAIT:
+		o->no_wait = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (o->text)
+			usage_error(state, "one text only; put quotes around it: \"epoch 3\"");
+		if (!*arg || strchr(arg, '\n') || strlen(arg) > MARK_TEXT_MAX)
+			usage_error(state, "the text of a mark is one line of 1 to %d bytes",
+				    MARK_TEXT_MAX);
+		o->text = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->text)
+			usage_error(state, "which text? For example: cachemon mark \"epoch 3\"");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct option_spec options[] = {
+	{{"no-wait", OPT_NO_WAIT, NULL, 0,
+	  "Return at once; counts of what the job does meanwhile may go to either side of the mark",
+	  0},
+	 VALUE_NONE},
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon mark \"epoch 3\"", "In a script that cachemon watches: epoch 3 begins here"},
+	{0},
+};
+
+const struct verb_spec mark_spec = {
+	.name = "mark",
+	.help = "mark a moment of the running job, such as the start of an epoch",
+	.operands = "TEXT",
+	.operand = VALUE_TEXT,
+	.examples = examples,
+	.options = options,
+	.notes = "To be called by a command that 'cachemon watch -- CMD' runs. The report has a "
+		 "table of what lies between two marks, and its charts have a line at each.\n\n"
+		 "A program can also write the text and a newline to the FIFO that "
+		 "$" MARKS_VARIABLE " names. A run keeps 4,096 marks; later ones are counted.",
+	.run = cmd_mark,
+};
+
+/* 0 once the mark was taken with its sample; -ETIMEDOUT: it was not, yet. */
+static int wait_taken(int fd)
+{
+	uint64_t end = clock_now_ns() + WAIT_NS;
+	int left = 0;
+
+	do {
+		if (ioctl(fd, FIONREAD, &left) || !left)
+			return 0;
+		poll(NULL, 0, 1);
+	} while (clock_now_ns() < end);
+	return -ETIMEDOUT;
+}
+
+static int send_mark(const char *path, const struct options *o)
+{
+	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDWR | O_NONBLOCK, 0, ACCESS_STREAM);
+	char line[MARK_TEXT_MAX + 2];
+	int n = snprintf(line, sizeof(line), "%s\n", o->text);
+
+	if (fd < 0)
+		return fd;
+	/* At most PIPE_BUF: whole, or not at all. */
+	if (write(fd, line, (size_t)n) < 0)
+		return -errno;
+	return o->no_wait ? 0 : wait_taken(fd);
+}
+
+int cmd_mark(int argc, char **argv)
+{
+	const char *path = getenv(MARKS_VARIABLE);
+	struct options o = {.text = NULL};
+	int r;
+
+	usage_parse(&mark_spec, parse_option, argc, argv, 0, &o);
+	if (!path || !*path) {
+		cmd_say("no run to mark: $" MARKS_VARIABLE
+			" is not set. Call 'cachemon mark' from a "
+			"command that 'cachemon watch -- CMD' runs");
+		return EXIT_FAILED;
+	}
+	r = send_mark(path, &o);
+	if (!r)
+		return EXIT_DONE;
+	if (r == -ENOENT)
+		cmd_say("the run has ended: the FIFO that $" MARKS_VARIABLE " names is gone");
+	else if (r == -EAGAIN || r == -ETIMEDOUT)
+		cmd_say("cachemon watch did not take the mark within a second");
+	else
+		fprintf(stderr, "cachemon: cannot write to the FIFO that $%s names: %s\n",
+			MARKS_VARIABLE, access_strerror(r));
+	return EXIT_FAILED;
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Marks that a job sets, and epochs: counts between two marks are exact, however the job writes them, and nothing of
+the FIFO stays. The oracle is the job itself, which reads known files that are cold or cached."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib.part import Part, check, equal  # noqa: E402
+from syslib.reads import PAGE, fill  # noqa: E402
+from syslib.world import World  # noqa: E402
+
+ME = os.path.abspath(__file__)
+EXAMPLES = os.path.join(os.path.dirname(ME), "../../examples")
+PAGES = 128
+
+part = Part(__doc__)
+
+
+def read_whole(path):
+    fd = os.open(path, os.O_RDONLY)
+    while os.read(fd, 16 * PAGE):
+        pass
+    os.close(fd)
+
+
+def worker(how, program, files):
+    """Epoch i reads the first i files, whole and once."""
+    sys.path.insert(0, EXAMPLES)
+    import cachemon_marks
+    for i in range(1, len(files) + 1):
+        if how == "verb":
+            subprocess.run([program, "mark", f"epoch {i}"], check=True)
+        else:
+            cachemon_marks.mark(f"epoch {i}")
+        for path in files[:i]:
+            read_whole(path)
+    cachemon_marks.mark("after")
+
+
+def mine(job):
+    return [e for e in job["epochs"]["list"] if (e["name"] or "").startswith("epoch")]
+
+
+def marked(w, stack, how):
+    paths = []
+    for _ in range(3):
+        w.serial += 1
+        paths.append(fill(f"{w.data}/cold{w.serial}", PAGES))
+    command = [sys.executable, "-B", ME, "--worker", how, w.args.cachemon, *paths]
+    watch = w.tool.watch(stack, ["--level", "full"], command)
+    watch.process.wait()
+    _, job = w.tool.report(watch.db)
+    epochs = mine(job)
+    equal("names of epochs", [e["name"] for e in epochs], ["epoch 1", "epoch 2", "epoch 3"])
+    equal("source", job["epochs"]["source"], "marks")
+    # Only the program that sets the mark reads besides, and that before the mark.
+    for i, e in enumerate(epochs, 1):
+        if how != "verb":
+            equal(f"bytes of epoch {i}", e["read_bytes"], i * PAGES * PAGE)
+            equal(f"lookups of epoch {i}", e["lookups"], i * PAGES)
+            equal(f"hits and misses of epoch {i}", e["hits"] + e["misses"], i * PAGES)
+            equal(f"pages that came in epoch {i}", e["demand_pages"] + e["prefetched_pages"], PAGES)
+    for key in ("lookups", "misses", "read_bytes", "demand_pages", "stall_ns", "stalls"):
+        equal(f"sum of {key}", sum(e[key] for e in job["epochs"]["list"]), job["totals"][key])
+
+
+@part.case
+def helper(w, stack):
+    marked(w, stack, "helper")
+
+
+@part.case
+def verb(w, stack):
+    marked(w, stack, "verb")
+
+
+def watched(w, script, *options):
+    db = f"{w.work}/marks{time.monotonic_ns()}.db"
+    return db, [w.args.cachemon, "watch", "--db", db, *options, "--", "sh", "-c", script]
+
+
+def report(w, db):
+    text = subprocess.run([w.args.cachemon, "report", "--db", db, "--format", "json"], check=True,
+                          stdout=subprocess.PIPE).stdout
+    return json.loads(text)["jobs"][0]
+
+
+def place_of(w, name):
+    with open(f"{w.work}/{name}") as f:
+        return f.read().strip()
+
+
+@part.case
+def hostile(w, stack):
+    """Long lines, control characters, no UTF-8, and more marks than there is room for."""
+    w.serial += 1
+    path = f"{w.work}/place{w.serial}"
+    job = (f"echo $CACHEMON_MARKS > {shlex.quote(path)}; printf 'a\\033[31m\\377b\\n' > $CACHEMON_MARKS; "
+           "head -c 1000000 /dev/zero | tr '\\0' x > $CACHEMON_MARKS; echo > $CACHEMON_MARKS; "
+           "yes m | head -n 10000 > $CACHEMON_MARKS")
+    db, command = watched(w, job)
+    began = time.monotonic()
+    equal("status", subprocess.run(command, stderr=subprocess.DEVNULL, timeout=120).returncode, 0)
+    found = report(w, db)
+    equal("marks kept", len(found["marks"]), 4096)
+    equal("marks counted", found["marks_dropped"], 10002 - 4096)
+    equal("first mark", found["marks"][0], {"at_ns": found["marks"][0]["at_ns"], "text": "a\x1b[31m\\xffb", "text_escaped": True})
+    equal("long line", found["marks"][1]["text"], "x" * 256)
+    check(time.monotonic() - began < 60, "the flood took a minute")
+    text = subprocess.run([w.args.cachemon, "report", "--db", db, "--format", "text"], check=True,
+                          stdout=subprocess.PIPE).stdout
+    check(b"\x1b" not in text, "a control character reached the report")
+    check(not os.path.exists(os.path.dirname(place_of(w, f"place{w.serial}"))), "the FIFO stays")
+
+
+@part.case
+def killed(w, stack):
+    """Neither the FIFO nor the process that removes it stays after kill -9, and the job goes on."""
+    w.serial += 1
+    name = f"place{w.serial}"
+    path = f"{w.work}/{name}"
+    job = (f"exec 9<>$CACHEMON_MARKS; echo $CACHEMON_MARKS > {path}.new; mv {path}.new {path}; "
+           f"while [ ! -e {path}.go ]; do sleep 0.02; done; echo late >&9 && echo wrote > {path}.done")
+    _, command = watched(w, job)
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    while not os.path.exists(path):
+        equal("status of watch", run.poll(), None)
+        time.sleep(0.02)
+    place = os.path.dirname(place_of(w, name))
+    check(os.path.exists(place), "the FIFO is there")
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    end = time.monotonic() + 10
+    while os.path.exists(place) and time.monotonic() < end:
+        time.sleep(0.02)
+    check(not os.path.exists(place), "the FIFO stays after kill -9")
+    with open(f"{path}.go", "w"):
+        pass
+    while not os.path.exists(f"{path}.done") and time.monotonic() < end:
+        time.sleep(0.02)
+    check(os.path.exists(f"{path}.done"), "the job did not go on")
+
+
+@part.case
+def no_run(w, stack):
+    env = {k: v for k, v in os.environ.items() if k != "CACHEMON_MARKS"}
+    r = subprocess.run([w.args.cachemon, "mark", "x"], env=env, stderr=subprocess.PIPE, text=True)
+    equal("status without a run", r.returncode, 1)
+    check("watch -- CMD" in r.stderr, r.stderr)
+    env["CACHEMON_MARKS"] = f"{w.work}/gone/marks"
+    r = subprocess.run([w.args.cachemon, "mark", "x"], env=env, stderr=subprocess.PIPE, text=True)
+    equal("status after the run", r.returncode, 1)
+    check("has ended" in r.stderr, r.stderr)
+    equal("two lines", subprocess.run([w.args.cachemon, "mark", "a\nb"], stderr=subprocess.DEVNULL).returncode, 2)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        worker(sys.argv[2], sys.argv[3], sys.argv[4:])
+    else:
+        sys.exit(part.main(World))

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: watch */
+/* Marks: what a job, or somebody hostile in it, writes to the FIFO. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "cachemon/watch/marks.h"
+
+static const struct counters none;
+
+static int begin(void **state)
+{
+	return marks_new_list((struct marks **)state);
+}
+
+static int end(void **state)
+{
+	marks_free(*state);
+	return 0;
+}
+
+static void take(struct marks *m, const char *text)
+{
+	marks_take(m, text, strlen(text));
+}
+
+static void check_mark(const struct marks *m, size_t i, uint64_t at_ns, const char *text)
+{
+	size_t nr;
+	const struct sample_mark *list = marks_fresh(m, &nr);
+
+	assert_true(i < nr);
+	assert_int_equal(list[i].at_ns, at_ns);
+	assert_int_equal(list[i].len, strlen(text));
+	assert_memory_equal(list[i].text, text, list[i].len);
+}
+
+static void test_lines(void **state)
+{
+	struct marks *m = *state;
+	size_t nr;
+
+	take(m, "one\n\n\r\ntwo\r\nthr");
+	marks_set(m, 5, 5, &none, 0);
+	check_mark(m, 0, 5, "one");
+	check_mark(m, 1, 5, "two");
+	take(m, "ee\n\033[31m\n");
+	marks_fresh(m, &nr);
+	assert_int_equal(nr, 2); /* the third has no moment yet */
+	marks_stored(m);
+	marks_set(m, 9, 9, &none, 0);
+	check_mark(m, 0, 9, "three");
+	check_mark(m, 1, 9, "\033[31m");
+	/* The last line of all needs no end. */
+	take(m, "last");
+	marks_finish(m);
+	marks_set(m, 10, 10, &none, 0);
+	check_mark(m, 2, 10, "last");
+	assert_int_equal(marks_dropped(m), 0);
+}
+
+static void test_a_long_line_is_cut(void **state)
+{
+	struct marks *m = *state;
+	const struct sample_mark *list;
+	size_t nr;
+
+	for (int i = 0; i < 100000; i++)
+		take(m, "x");
+	take(m, "\nnext\n");
+	marks_set(m, 1, 1, &none, 0);
+	list = marks_fresh(m, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(list[0].len, MARK_TEXT_MAX);
+	check_mark(m, 1, 1, "next");
+}
+
+static void test_too_many_are_counted(void **state)
+{
+	struct marks *m = *state;
+	size_t nr;
+
+	for (int i = 0; i < MARKS_MAX + 7; i++) {
+		assert_int_equal(marks_full(m), i >= MARKS_MAX);
+		take(m, "m\n");
+		marks_set(m, 1, 1, &none, 0);
+		/* What is stored makes no room. */
+		if (i < MARKS_MAX - 1)
+			marks_stored(m);
+	}
+	assert_int_equal(marks_dropped(m), 7);
+	assert_int_equal(marks_fresh(m, &nr)[nr - 1].number, MARKS_MAX);
+}
+
+static void test_the_fifo_is_private_and_goes(void **state)
+{
+	struct invoker inv = {0};
+	struct errtext err;
+	struct marks *m = NULL;
+	struct stat st;
+	char path[256];
+	size_t nr;
+	int fd;
+
+	assert_int_equal(invoker_current(&inv, &err), 0);
+	assert_int_equal(marks_new(&inv, &m, &err), 0);
+	snprintf(path, sizeof(path), "%s", marks_path(m));
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_uid, inv.uid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "epoch 1\npart", 12), 12);
+	assert_int_equal(marks_waiting(m), 12);
+	marks_read(m, 8);
+	assert_int_equal(marks_waiting(m), 4);
+	marks_set(m, 3, 3, &none, 0);
+	assert_int_equal(marks_fresh(m, &nr)[0].len, strlen("epoch 1"));
+	/* A writer that still has it open is not ended by what it writes later. */
+	marks_free(m);
+	assert_int_equal(stat(path, &st), -1);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(stat(path, &st), -1);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(write(fd, path, sizeof(path)), sizeof(path));
+	close(fd);
+	invoker_free(&inv);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_lines, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_long_line_is_cut, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_many_are_counted, begin, end),
+		cmocka_unit_test(test_the_fifo_is_private_and_goes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
