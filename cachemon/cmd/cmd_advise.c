@@ -25,6 +25,8 @@ const struct verb_spec advise_spec = {
 	.name = "advise",
 	.help = "say what to change, how much it gains, and how to check that it did",
 	.examples = examples,
+	.operands = "[DB]",
+	.operand = VALUE_FILE,
 	.options = options,
 	.notes =
 		"Needs no privileges, only the database. What gains most comes first; rules that "

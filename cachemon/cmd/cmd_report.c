@@ -12,6 +12,12 @@ static const struct option_spec options[] = {
 	{{"files", OPT_FILES, "N", 0, "List N files of each job (default: 100); the rest is summed",
 	  0},
 	 VALUE_NUMBER},
+	{{"full", OPT_FULL, NULL, 0, "All of it as text, also on a terminal: through $PAGER there",
+	  0},
+	 VALUE_NONE},
+	{{"brief", OPT_BRIEF, NULL, 0, "One screen of text, also into a pipe or a file", 0},
+	 VALUE_NONE},
+	{{"no-pager", OPT_NO_PAGER, NULL, 0, "--full without $PAGER", 0}, VALUE_NONE},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
 	LLM_ARGS,
@@ -19,7 +25,8 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon report", "The last run, as text"},
+	{"cachemon report", "The last run on one screen: what it was, the verdict, what to fix"},
+	{"cachemon report --full", "All of it, in a pager"},
 	{"cachemon report --run 2 -o report.html", "Run 2 as one page for a browser"},
 	{"cachemon report --db run.db --json --files 1000",
 	 "All figures of the last run of another database, with 1000 files of each job"},
@@ -31,8 +38,14 @@ const struct verb_spec report_spec = {
 	.name = "report",
 	.help = "show what a run measured",
 	.examples = examples,
+	.operands = "[DB]",
+	.operand = VALUE_FILE,
 	.options = options,
-	.notes = "Needs no privileges, only the database. CSV has one line a job, directory and "
+	.notes = "Needs no privileges, only the database, which DB or --db names. On a terminal "
+		 "text is one screen (--full: all of it, through $PAGER, or less if that is not "
+		 "set; none if it is empty or cat); into a pipe or a file it is whole, unless "
+		 "--brief asks for the screen. Other formats are always whole. CSV has one line a "
+		 "job, directory and "
 		 "file, "
 		 "each counter under its own name.",
 	.run = cmd_report,

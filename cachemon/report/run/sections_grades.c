@@ -115,13 +115,11 @@ static size_t count_not_judged(const struct model *m, const struct model_job *jo
 	return nr;
 }
 
-/* "Grade E, 0.43: its tasks waited 97.5 % of the time. First to change: ..." */
+/* "Grade E, 0.43: the job spent 97.5 % of its time waiting for reads." */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
-	const struct finding *f = a && a->nr_findings ? &a->findings[0] : NULL;
-	struct opt_f64 waited = {0};
 	size_t unjudged;
 	char grade[96] = "No grade";
 	char wait[128] = "";
@@ -131,19 +129,18 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	if (g->letter)
 		snprintf(grade, sizeof(grade), "Grade %s, %s", g->letter,
 			 show_double(g->score, 2).s);
-	if (a->ceiling.overall.known) {
-		waited = (struct opt_f64){1 - a->ceiling.overall.value, true};
-		snprintf(wait, sizeof(wait), ": its tasks waited for reads %s of the time",
-			 show_ratio(waited, false).s);
-	}
-	if (f && f->severity != SEVERITY_INFO)
-		doc_para(d, "%s%s. First to change: %s; gain: %s.", grade, wait, f->rule->title,
-			 finding_gain(&f->gain).s);
-	else if ((unjudged = count_not_judged(m, job)) > 0)
-		doc_para(d, "%s%s. No finding; %zu rule%s could not be judged.", grade, wait,
-			 unjudged, unjudged == 1 ? "" : "s");
+	if (a->ceiling.overall.known)
+		snprintf(wait, sizeof(wait), ": the job spent %s of its time waiting for reads",
+			 show_ratio((struct opt_f64){1 - a->ceiling.overall.value, true}, false).s);
+	unjudged = count_not_judged(m, job);
+	if (a->nr_findings && finding_fix_first(&a->findings[0]))
+		doc_para(d, "%s%s.", grade, wait);
+	else if (unjudged)
+		doc_para(d,
+			 "%s%s. Nothing worth changing was found; %zu rule%s could not be judged.",
+			 grade, wait, unjudged, unjudged == 1 ? "" : "s");
 	else
-		doc_para(d, "%s%s. Nothing was found that would have to change.", grade, wait);
+		doc_para(d, "%s%s. Nothing worth changing.", grade, wait);
 }
 
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)
