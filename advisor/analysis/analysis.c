@@ -2,6 +2,7 @@
 #include "advisor/analysis/analysis.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "advisor/analysis/analysis_impl.h"
 #include "advisor/analysis/fill.h"
@@ -124,6 +125,41 @@ const struct analysis_model *analysis_model_of(const struct analysis *a, int64_t
 	return NULL;
 }
 
+const char *const analysis_answers[ANSWER_NR] = {"fix", "nothing", "unexplained", "too-little",
+						 "unknown"};
+
+static bool is_found(const struct analysis_job *job, const char *id)
+{
+	for (size_t i = 0; i < job->nr_all; i++)
+		if (!strcmp(job->findings[i].rule->id, id))
+			return true;
+	return false;
+}
+
+static bool serves_badly(const struct analysis_job *job)
+{
+	const char *overall = job->grades[GRADE_OVERALL].letter;
+	const char *stall = job->grades[GRADE_STALL].letter;
+
+	return (overall && *overall > 'C') || (stall && *stall > 'C');
+}
+
+enum analysis_answer analysis_answer(const struct analysis *a, const struct analysis_job *job)
+{
+	if (job->nr_fixes)
+		return ANSWER_FIX;
+	if (is_found(job, "too-little-data"))
+		return ANSWER_TOO_LITTLE;
+	if (serves_badly(job))
+		return ANSWER_UNEXPLAINED;
+	if (is_found(job, "nothing-wrong"))
+		return ANSWER_NOTHING;
+	for (size_t i = 0; i < a->nr_unjudged; i++)
+		if (a->unjudged[i].job_id == job->id)
+			return ANSWER_UNKNOWN;
+	return ANSWER_NOTHING;
+}
+
 static bool is_or_holds(const struct finding *f, const struct rule *rule)
 {
 	if (f->rule == rule)
@@ -138,7 +174,7 @@ bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
 		     const struct rule *rule)
 {
 	/* Without a query it is thresholds of another; one that runs last sums the others up. */
-	if (!rule->sql || rule->last)
+	if (!rule->sql || rule->order)
 		return false;
 	for (size_t i = 0; i < a->nr_unjudged; i++)
 		if (a->unjudged[i].job_id == job->id && a->unjudged[i].rule == rule)

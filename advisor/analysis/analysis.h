@@ -62,10 +62,13 @@ struct analysis_job {
 	int64_t id;
 	struct analysis_grade grades[GRADE_NR];
 	struct ceiling ceiling;
-	bool several;			/* its tasks ran at the same time: stalls may overlap */
-	const struct finding *findings; /* by what they gain */
-	size_t nr_findings;
-	struct gain_rate rate;
+	bool several; /* its tasks ran at the same time: stalls may overlap */
+	/* Those that stay, by what they gain; behind them those that were merged into these. */
+	const struct finding *findings;
+	size_t nr_findings; /* that stay */
+	size_t nr_all;
+	size_t nr_fixes; /* of those that stay, the first: they gain enough to be fixed */
+	struct gain_scale scale;
 };
 
 /* What the models say of a watched job. */
@@ -105,6 +108,19 @@ const struct analysis_verdict *analysis_verdict_of(const struct analysis *a, int
 const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, bool directory,
 						   int64_t subject_id);
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
+/* What a job's analysis comes to. */
+enum analysis_answer {
+	ANSWER_FIX,	    /* a finding gains enough to be fixed: the first nr_fixes */
+	ANSWER_NOTHING,	    /* nothing is worth changing */
+	ANSWER_UNEXPLAINED, /* no finding is to be fixed, and the job waits or is graded D or worse
+			     */
+	ANSWER_TOO_LITTLE,  /* too little was read to judge */
+	ANSWER_UNKNOWN,	    /* no finding is to be fixed, and not all rules could be judged */
+	ANSWER_NR
+};
+extern const char *const analysis_answers[ANSWER_NR];
+enum analysis_answer analysis_answer(const struct analysis *a, const struct analysis_job *job);
+
 /* The rule could be judged for this job, and did not hold. */
 bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
 		     const struct rule *rule);

@@ -50,7 +50,17 @@ static int load_points(sqlite3 *db, struct arena *arena, int64_t job_id, struct 
 	return fill_finish(&r, 0, "timeline", err);
 }
 
-static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, struct errtext *err)
+/* A site that replaces the rule by one of its own without the parameter has no floor. */
+static double floor_share_of(const struct rule_set *rules)
+{
+	const struct rule *rule = rule_set_rule(rules, "nothing-wrong");
+	const struct rule_param *p = rule ? rule_param_find(rule, "floor_share") : NULL;
+
+	return p ? p->real : 0;
+}
+
+static int load_job(sqlite3 *db, struct arena *arena, double floor_share, struct analysis_job *job,
+		    struct errtext *err)
 {
 	struct arena scratch = {0};
 	struct ceiling_input in = {0};
@@ -71,8 +81,12 @@ static int load_job(sqlite3 *db, struct arena *arena, struct analysis_job *job, 
 		job->several = rows_value(&r, 0) == 1;
 	}
 	e = fill_finish(&r, 0, "job", err);
-	job->rate = gain_rate_of(in.stall_ns.known && brought.known, brought.value,
-				 in.stall_ns.value / 1e9);
+	job->scale = (struct gain_scale){
+		.rate = gain_rate_of(in.stall_ns.known && brought.known, brought.value,
+				     in.stall_ns.value / 1e9),
+		.wall_s = {in.wall_ns.value / 1e9, in.wall_ns.known},
+		.floor_share = floor_share,
+	};
 	in.dataset_bytes = dataset_bytes(db, arena, job->id);
 	if (!e)
 		e = load_points(db, &scratch, job->id, &in, err);
@@ -203,7 +217,7 @@ int analysis_load(sqlite3 *db, struct analysis *a, struct errtext *err)
 	if (!a->jobs)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_jobs && !e; i++)
-		e = load_job(db, arena, &a->jobs[i], err);
+		e = load_job(db, arena, floor_share_of(&a->rules), &a->jobs[i], err);
 	if (!e)
 		e = load_series(db, a, err);
 	if (!e)

@@ -99,8 +99,12 @@ static int append_findings(struct run *r, const struct finding *list, size_t nr)
 	if (vec_reserve(r->list, r->room, r->nr + nr))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr && !e; i++) {
-		r->list[r->nr++] = list[i];
-		e = note_finding(r, &list[i]);
+		const struct analysis_job *job = analysis_job_of(r->a, list[i].job_id);
+
+		r->list[r->nr] = list[i];
+		if (job)
+			finding_apply_floor(&r->list[r->nr], &job->scale);
+		e = note_finding(r, &r->list[r->nr++]);
 	}
 	return e;
 }
@@ -190,6 +194,37 @@ static int run_rule(struct run *r, const struct rule *rule)
 	return e;
 }
 
+/*
+ * A job of which a fix gains a third of the time is not graded A: its overall score is at most what
+ * the largest of the fixes leaves of the time.
+ */
+static int cap_grade(struct run *r, struct analysis_job *job)
+{
+	struct analysis_grade *g = &job->grades[GRADE_OVERALL];
+	const struct finding *most = NULL;
+	double share = 0;
+	char text[512];
+	struct bytes copy;
+
+	for (size_t i = 0; i < job->nr_fixes; i++) {
+		struct opt_f64 s = gain_share(&job->findings[i].gain, &job->scale);
+
+		if (s.known && s.value > share) {
+			share = s.value < 1 ? s.value : 1;
+			most = &job->findings[i];
+		}
+	}
+	if (!g->letter || !most || g->score.value <= 1 - share)
+		return 0;
+	snprintf(text, sizeof(text), "1 - gain %.4f of %s, which is less than the %s", share,
+		 most->rule->id, g->formula);
+	g->score.value = 1 - share;
+	copy = arena_bytes(arena_of(r), (char[]){grade_letter(g->score.value)}, 1);
+	g->letter = copy.data;
+	g->formula = arena_bytes(arena_of(r), text, strlen(text)).data;
+	return g->letter && g->formula ? 0 : -ENOMEM;
+}
+
 static int hand_out(struct run *r)
 {
 	struct finding *list = arena_alloc(arena_of(r), r->nr * sizeof(*list));
@@ -205,7 +240,13 @@ static int hand_out(struct run *r)
 			if (r->list[i].job_id == job->id)
 				list[at + nr++] = r->list[i];
 		job->findings = list + at;
-		job->nr_findings = findings_rank(list + at, nr, &job->rate);
+		job->nr_all = nr;
+		job->nr_findings = findings_rank(list + at, nr, &job->scale);
+		while (job->nr_fixes < job->nr_findings &&
+		       job->findings[job->nr_fixes].severity != SEVERITY_INFO)
+			job->nr_fixes++;
+		if (cap_grade(r, job))
+			return -ENOMEM;
 		at += nr;
 	}
 	return 0;
@@ -232,9 +273,9 @@ int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *o
 	r.doubts = arena_alloc(arena, a->nr_jobs * sizeof(*r.doubts));
 	if (!a->unjudged || !r.judged || !r.doubts)
 		return -ENOMEM;
-	for (int last = 0; last < 2; last++)
+	for (int order = ORDER_FIRST; order < ORDER_NR; order++)
 		for (size_t i = 0; i < a->rules.nr_rules && !e; i++)
-			if (a->rules.rules[i].last == (last == 1)) {
+			if (a->rules.rules[i].order == (enum rule_order)order) {
 				progress_at(options->progress, "rules", done++, a->rules.nr_rules);
 				e = run_rule(&r, &a->rules.rules[i]);
 			}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advisor/compare/compare.h"
+#include "advisor/compare/compare_impl.h"
 
 #include <errno.h>
 #include <math.h>
@@ -120,14 +120,19 @@ static bool work_fits(const struct compare_run *run, enum compare_work work)
 
 /* Major faults say how far a job is, not how much it does: a mapping that is advised has more of
  * them. Minor ones say less: the program's own start is full of them. */
-static enum compare_work choose_work(const struct compare_run *a, const struct compare_run *b,
-				     enum compare_per per)
+enum compare_work compare_choose_work(const struct compare_run *runs, size_t nr,
+				      enum compare_per per)
 {
 	enum compare_work work = WORK_READ;
 
-	while (work < WORK_TIME && ((work == WORK_FAULTS && per == PER_WORK) ||
-				    !(work_fits(a, work) && work_fits(b, work))))
-		work++;
+	for (size_t i = 0; i < nr && work < WORK_TIME;) {
+		if ((work == WORK_FAULTS && per == PER_WORK) || !work_fits(&runs[i], work)) {
+			work++;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
 	return work;
 }
 
@@ -159,7 +164,7 @@ static void scale_test(struct paired *t, double scale)
 	t->detectable *= scale;
 }
 
-static double scale_of(const struct compare_result *r, const struct compare_metric *m)
+double compare_scale(const struct compare_result *r, const struct compare_metric *m)
 {
 	if (r->per == PER_JOB)
 		return m->job_scale;
@@ -167,7 +172,7 @@ static double scale_of(const struct compare_result *r, const struct compare_metr
 }
 
 /* The least that matters of a figure per GiB, or per second, for as many as the job has of them. */
-static double relevant_least(const struct compare_result *r, const struct compare_metric *m,
+static double least_relevant(const struct compare_result *r, const struct compare_metric *m,
 			     double page_bytes)
 {
 	const double of_unit[WORK_NR] = {
@@ -186,6 +191,13 @@ static double relevant_least(const struct compare_result *r, const struct compar
 	return least * r->work_a * of_unit[r->work];
 }
 
+double compare_relevant(const struct compare_result *r, const struct compare_row *row,
+			double page_bytes)
+{
+	return fmax(row->metric->relevant_share * fabs(row->a),
+		    least_relevant(r, row->metric, page_bytes));
+}
+
 /* Of a part of the run, or of too many pages of it: there is no share then. */
 static bool fates_unknown(const struct compare_run *run)
 {
@@ -198,7 +210,7 @@ static bool fates_unknown(const struct compare_run *run)
 	       counts_too_many_open(open, known);
 }
 
-static bool is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)
+bool compare_is_figure(const struct compare_run *run, const struct compare_metric *m, double ratio)
 {
 	if (m->share && !(ratio >= 0 && ratio <= 1))
 		return false;
@@ -221,7 +233,7 @@ static bool cut_runs(const struct compare_run *const run[2], const struct column
 		if (!fill_column(run[i], &m->num, result->work, whole, c->num[i], &row->partial) ||
 		    !fill_column(run[i], &m->den, result->work, whole, c->den[i], &row->partial) ||
 		    cells_values(&s, nr[i], cells[i], &ratio[i]) < 0 ||
-		    !is_figure(run[i], m, ratio[i]))
+		    !compare_is_figure(run[i], m, ratio[i]))
 			return false;
 	}
 	row->a = ratio[0];
@@ -277,14 +289,14 @@ static struct paired test_row(const struct compare_run *const run[2], const stru
 	double cells[2][CELLS_MAX];
 	struct paired t;
 
-	if (result->lone)
+	if (result->test == TEST_LONE)
 		nr[shorter] = worth_cells(run[shorter]);
 	if (!nr[shorter] || !cut_runs(run, c, result, nr, row, cells))
 		return (struct paired){.why = PAIRED_TOO_FEW};
 	row->outcome = OUTCOME_UNTESTED;
-	t = result->lone ? paired_lone(cells[0], nr[0], cells[1], nr[1], less_work(result, shorter),
-				       same_shares(result))
-			 : paired_test(cells[0], cells[1], result->cells);
+	t = result->test == TEST_LONE ? paired_lone(cells[0], nr[0], cells[1], nr[1],
+						    less_work(result, shorter), same_shares(result))
+				      : paired_test(cells[0], cells[1], result->cells);
 	/* What goes with the work cell by cell is one value a run, as a job's work is. */
 	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))
 		t.why = PAIRED_OF_WORK;
@@ -296,7 +308,7 @@ static void compare_one(const struct compare_run *const run[2], const struct col
 			const struct compare_result *result, struct compare_row *row)
 {
 	const struct compare_metric *m = row->metric;
-	double scale = scale_of(result, m);
+	double scale = compare_scale(result, m);
 
 	if (result->per == PER_WORK && result->work == WORK_TIME && !m->time_unit) {
 		row->test.why = PAIRED_OF_WORK;
@@ -308,13 +320,12 @@ static void compare_one(const struct compare_run *const run[2], const struct col
 	row->a *= scale;
 	row->b *= scale;
 	scale_test(&row->test, scale);
-	row->relevant = fmax(m->relevant_share * fabs(row->a),
-			     relevant_least(result, m, run[0]->page_bytes));
+	row->relevant = compare_relevant(result, row, run[0]->page_bytes);
 	if (m->better != BETTER_NEITHER && row->test.why == PAIRED_TESTED)
 		row->p_adjusted = row->test.p;
 }
 
-static void judge_row(struct compare_row *row)
+void compare_judge_row(struct compare_row *row)
 {
 	bool lower = row->test.difference < 0;
 
@@ -330,7 +341,7 @@ static void judge_row(struct compare_row *row)
 }
 
 /* Stalls that are a hundredth of the time are no matter, whatever became of them. */
-static void relate_to_time(struct compare_result *r)
+void compare_relate_to_time(struct compare_result *r)
 {
 	double time = 0;
 
@@ -355,13 +366,13 @@ static void judge_all(struct compare_result *r)
 	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];
-		judge_row(&r->rows[i]);
+		compare_judge_row(&r->rows[i]);
 	}
 }
 
 /* What the time says decides; where it says nothing, what it comes from. Only where time or stall
  * was tested, and nothing differs, is there no difference. */
-static void give_verdict(struct compare_result *r)
+void compare_give_verdict(struct compare_result *r)
 {
 	r->verdict = VERDICT_UNTESTED;
 	for (size_t i = 0; i < r->nr_rows; i++)
@@ -387,7 +398,7 @@ static void give_verdict(struct compare_result *r)
 	}
 }
 
-static double total_work(const struct compare_run *run, enum compare_work work)
+double compare_total_work(const struct compare_run *run, enum compare_work work)
 {
 	double sum = 0;
 
@@ -396,7 +407,12 @@ static double total_work(const struct compare_run *run, enum compare_work work)
 	return sum;
 }
 
-static size_t nr_metrics(void)
+double compare_duration(const struct compare_run *run)
+{
+	return compare_total_work(run, WORK_TIME) * 1e-9;
+}
+
+size_t compare_nr_metrics(void)
 {
 	size_t nr = 0;
 
@@ -411,8 +427,9 @@ static void choose_test(struct compare_result *r)
 	size_t few = r->intervals_a < r->intervals_b ? r->intervals_a : r->intervals_b;
 	size_t many = r->intervals_a < r->intervals_b ? r->intervals_b : r->intervals_a;
 
-	r->lone = few > 0 && few < PAIRED_CELLS_MIN && many >= PAIRED_CELLS_MIN;
-	r->cells = cells_number(r->lone ? many : few, many);
+	if (few > 0 && few < PAIRED_CELLS_MIN && many >= PAIRED_CELLS_MIN)
+		r->test = TEST_LONE;
+	r->cells = cells_number(r->test == TEST_LONE ? many : few, many);
 }
 
 int compare_runs(const struct compare_run *a, const struct compare_run *b, enum compare_per per,
@@ -422,8 +439,14 @@ int compare_runs(const struct compare_run *a, const struct compare_run *b, enum 
 	struct columns c = {0};
 	double *room = calloc(3 * (a->nr + b->nr) + 1, sizeof(*room));
 
-	*ret = (struct compare_result){
-		.nr_rows = nr_metrics(), .per = per, .intervals_a = a->nr, .intervals_b = b->nr};
+	*ret = (struct compare_result){.nr_rows = compare_nr_metrics(),
+				       .per = per,
+				       .intervals_a = a->nr,
+				       .intervals_b = b->nr,
+				       .runs_a = 1,
+				       .runs_b = 1};
+	ret->longest_s = fmax(compare_duration(a), compare_duration(b));
+	ret->shortest_s = fmin(compare_duration(a), compare_duration(b));
 	choose_test(ret);
 	ret->rows = calloc(ret->nr_rows, sizeof(*ret->rows));
 	if (!room || !ret->rows) {
@@ -435,9 +458,9 @@ int compare_runs(const struct compare_run *a, const struct compare_run *b, enum 
 		c.den[i] = c.num[i] + run[i]->nr;
 		c.work[i] = c.den[i] + run[i]->nr;
 	}
-	ret->work = choose_work(a, b, per);
-	ret->work_a = total_work(a, ret->work);
-	ret->work_b = total_work(b, ret->work);
+	ret->work = compare_choose_work((struct compare_run[]){*a, *b}, 2, per);
+	ret->work_a = compare_total_work(a, ret->work);
+	ret->work_b = compare_total_work(b, ret->work);
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < run[i]->nr; k++)
 			c.work[i][k] = work_of(&run[i]->intervals[k], ret->work);
@@ -446,14 +469,15 @@ int compare_runs(const struct compare_run *a, const struct compare_run *b, enum 
 		compare_one(run, &c, ret, &ret->rows[i]);
 	}
 	free(room);
-	relate_to_time(ret);
+	compare_relate_to_time(ret);
 	judge_all(ret);
-	give_verdict(ret);
+	compare_give_verdict(ret);
 	return 0;
 }
 
 void compare_free(struct compare_result *result)
 {
 	free(result->rows);
+	free(result->values);
 	*result = (struct compare_result){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two runs of the same job, before and after a change: what differs, by how much, and whether that
+ * Runs of the same job, before and after a change: what differs, by how much, and whether that
  * is more than chance. Pure: intervals in, judgements out. Owns the list of what is compared, the
  * choice of the work by which figures are divided, and the verdict.
  */
@@ -125,6 +125,11 @@ struct compare_row {
 	double p_adjusted;  /* NAN: not tested */
 	double relevant;    /* the least difference that matters */
 	bool partial;	    /* unknown because the per-read hook was off part of the time */
+	/* Of several runs a side: */
+	double u;	      /* Mann-Whitney's */
+	const double *values; /* one a run, runs_a before, then runs_b after */
+	bool bounded;	      /* low and high are known */
+	double low, high;     /* 95 % interval of the difference */
 };
 
 enum compare_verdict {
@@ -136,23 +141,37 @@ enum compare_verdict {
 	VERDICT_NR,
 };
 
+enum compare_test {
+	TEST_PAIRED, /* paired_test() */
+	TEST_LONE,   /* one run is short: paired_lone() */
+	TEST_RANKS,  /* several runs a side: ranks_test() */
+	TEST_NR,
+};
+
 struct compare_result {
 	enum compare_per per;
 	enum compare_work work;
 	double work_a, work_b; /* bytes; major faults for WORK_FAULTS, ns for WORK_TIME */
 	size_t intervals_a, intervals_b;
-	size_t cells; /* of both runs; of the longer one where one is short */
-	bool lone;    /* one is short: paired_lone(), else paired_test() */
+	double longest_s, shortest_s; /* of all runs */
+	size_t cells;		      /* of both runs; of the longer one where one is short */
+	enum compare_test test;
+	size_t runs_a, runs_b; /* 1 each unless test is TEST_RANKS */
 	size_t nr_tested;
 	enum compare_verdict verdict;
 	int rank; /* of the metrics that made the verdict */
 	size_t nr_rows;
 	struct compare_row *rows; /* in the order of compare_metric() */
+	double *values;		  /* that the rows point to */
 };
 
 /* 0 or -ENOMEM. compare_free() in any case. */
 int compare_runs(const struct compare_run *a, const struct compare_run *b, enum compare_per per,
 		 struct compare_result *ret);
+/* Several runs a side, one value of each figure a run: a and b are the medians of a side. 1 to
+ * RANKS_MAX runs each; 0 or -ENOMEM. */
+int compare_groups(const struct compare_run *a, size_t nr_a, const struct compare_run *b,
+		   size_t nr_b, enum compare_per per, struct compare_result *ret);
 void compare_free(struct compare_result *result);
 
 /* A sum over all intervals; false: not known in one of them. */

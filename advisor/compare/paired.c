@@ -21,8 +21,6 @@
 #define POWER	    0.8
 #define FEW_MARGIN  1.25
 
-enum { FEW_CELLS_MIN = 30 }; /* from fewer nobody knows how alike they are */
-
 struct phases {
 	size_t nr; /* 1 or 2 */
 	size_t start[3];
@@ -176,7 +174,7 @@ static void judge_residuals(struct paired *ret, const double *r, const struct ph
 	ret->effective_cells = (double)nr * (1 - phi) / (1 + phi);
 	ret->first_phase_cells = p->nr > 1 ? p->start[1] : 0;
 	few = ret->effective_cells < PAIRED_BATCHES_OF * (double)(1 + p->nr) / 2;
-	if (ret->effective_cells < PAIRED_EFFECTIVE_MIN || (few && nr < FEW_CELLS_MIN)) {
+	if (ret->effective_cells < PAIRED_EFFECTIVE_MIN || (few && nr < PAIRED_ALIKE_MIN)) {
 		ret->why = PAIRED_TOO_ALIKE;
 		return;
 	}

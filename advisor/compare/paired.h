@@ -12,6 +12,7 @@
 
 enum {
 	PAIRED_CELLS_MIN = 20,	 /* fewer do not show how alike neighbours are */
+	PAIRED_ALIKE_MIN = 30,	 /* nor fewer than these, of neighbours that are very alike */
 	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
 };
 
@@ -25,9 +26,10 @@ enum {
 
 enum paired_why {
 	PAIRED_TESTED,
-	PAIRED_TOO_FEW,	  /* cells */
-	PAIRED_TOO_ALIKE, /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
-	PAIRED_OF_WORK,	  /* it goes with what the runs are cut by: one value a run */
+	PAIRED_TOO_FEW,	     /* cells */
+	PAIRED_TOO_ALIKE,    /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
+	PAIRED_OF_WORK,	     /* it goes with what the runs are cut by: one value a run */
+	PAIRED_TOO_FEW_RUNS, /* of each side, for a test of so many figures */
 };
 
 struct paired {

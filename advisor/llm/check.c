@@ -15,17 +15,17 @@
 enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
 const struct drop_text drop_reasons[DROP_NR] = {
-	[DROP_SHAPE] = {"shape", "is not of the form that was asked for"},
+	[DROP_SHAPE] = {"shape", "does not follow the schema"},
 	[DROP_UNKNOWN_ID] = {"unknown_id", "cites what was not sent"},
 	[DROP_NO_EVIDENCE] = {"no_evidence", "cites nothing that was measured"},
-	[DROP_NUMBER] = {"number", "says a number that is no placeholder"},
-	[DROP_MARKUP] = {"markup", "holds markup, a link or an address"},
-	[DROP_COMMAND] = {"command", "holds a command"},
-	[DROP_CHARACTERS] = {"characters", "holds characters that are not for showing"},
+	[DROP_NUMBER] = {"number", "states a number outside a placeholder"},
+	[DROP_MARKUP] = {"markup", "contains markup, a link or an address"},
+	[DROP_COMMAND] = {"command", "contains a command"},
+	[DROP_CHARACTERS] = {"characters", "contains characters that cannot be shown"},
 	[DROP_LENGTH] = {"length", "is empty or too long"},
 	[DROP_ECHO] = {"echo", "repeats the instructions or speaks of them"},
 	[DROP_SEVERITY] = {"severity", "contradicts the severity of the rule"},
-	[DROP_TOO_MANY] = {"too_many", "is one too many"},
+	[DROP_TOO_MANY] = {"too_many", "exceeds the limit of 64 statements"},
 };
 
 #define FIND_TEXT(list, nr, text) FIND_KEY(list, nr, text, strlen(text))
@@ -173,9 +173,10 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 	if (!clean_text(text, len, said))
 		return DROP_CHARACTERS;
 	marks_put(p, names, said);
-	if (echo_in(p, said->plain))
+	words_put(said->plain, said->words);
+	if (echo_in(p, said))
 		return DROP_ECHO;
-	if (command_in(said->plain))
+	if (command_in(said))
 		return DROP_COMMAND;
 	if (!take_keys(p, said, s))
 		return DROP_UNKNOWN_ID;
@@ -183,7 +184,7 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 		return DROP_MARKUP;
 	if (!is_measured(s))
 		return DROP_NO_EVIDENCE;
-	if (severity_differs(p, s->about, said->plain))
+	if (severity_differs(p, s->about, said))
 		return DROP_SEVERITY;
 	return numbers_hold(p, said) ? DROP_NR : DROP_NUMBER;
 }
@@ -245,23 +246,16 @@ static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_
 }
 
 /* A NUL would end a string here, and not for others: it becomes a character that is not for
- * showing, also as "\u0000" that is not "\\u0000". */
+ * showing, also as "\u0000". Behind another backslash, that is not for showing either. */
 static char *without_nul(const char *reply, size_t len)
 {
 	char *copy = malloc(len + 1);
 
-	for (size_t i = 0; copy && i < len; i++) {
-		copy[i] = reply[i] ? reply[i] : '\1';
-		if (reply[i] != '\\' || i + 1 == len)
-			continue;
-		if (len - i >= 6 && !memcmp(reply + i, "\\u0000", 6)) {
-			memcpy(copy + i, "\\u0001", 6);
-			i += 5;
-			continue;
-		}
-		i++;
-		copy[i] = reply[i] ? reply[i] : '\1';
-	}
+	for (char *at = copy ? memcpy(copy, reply, len) : NULL; at && at < copy + len; at++)
+		if (!*at)
+			*at = '\1';
+		else if (copy + len - at >= 6 && !memcmp(at, "\\u0000", 6))
+			at[5] = '1';
 	if (copy)
 		copy[len] = '\0';
 	return copy;
@@ -368,9 +362,10 @@ int llm_check(const struct pack *pack, const struct redact *names, const char *r
 	}
 	llm_checked_free(&c);
 	if (e == -EBADMSG)
-		return errtext_set(err, e,
-				   "the model's answer holds no whole object with statements, so "
-				   "nothing of it is shown; ask again, or another model");
+		return errtext_set(
+			err, e,
+			"the answer contains no complete JSON object with statements, so "
+			"nothing is shown; ask again or use another model");
 	return errtext_set(err, e, "not enough memory to check the model's answer");
 }
 

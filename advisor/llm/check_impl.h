@@ -16,6 +16,7 @@ struct said {
 	/* To be looked at: a byte a character, letters without their accents, marks for
 	 * placeholders and aliases. */
 	char plain[3 * STATEMENT_MAX + 1];
+	char words[3 * STATEMENT_MAX + 3]; /* of plain: see words_put() */
 	/* Of each placeholder, in their order. */
 	const struct pack_evidence *filled[STATEMENT_MAX];
 	size_t nr_filled;
@@ -39,33 +40,24 @@ const char *marks_fill(const struct said *s, struct arena *a);
  */
 const char *marks_key(const char *text, const char *at, size_t *ret_len);
 
-/* forbidden.c: words of a text, whatever stands between them and however they are written. */
-struct word {
-	const char *at;
-	size_t len;
-};
-
 /* Whether a character is a letter, a digit or '_'. */
 bool word_char(char c);
-/* The next run of letters and digits at *at or behind, which then is behind it. */
-bool word_next(const char **at, struct word *ret);
-/* Whether a word is this one of small letters. */
-bool word_is(struct word w, const char *text);
-/* Whether it is one of the list, "sudo rm echo". */
-bool word_is_one_of(struct word w, const char *list);
-/* Whether one of the list, "git clone, docker run", stands in a text: its words in a row. */
-bool phrase_in_any(const char *text, const char *list);
+/* The letters and digits of a text in words of small letters, with a blank around each; ret has
+ * room for three bytes more than the text. */
+void words_put(const char *text, char *ret);
+/* Whether one of the list, "git clone, docker run" or "rm|dd", stands in words that were put. */
+bool words_have(const char *words, const char *list);
 
 /* forbidden.c: whether a POSIX extended expression matches, of small or capital letters. Without
  * memory to look: true, for what it looks for is forbidden. */
 bool expression_in(const char *expression, const char *text);
 
-/* forbidden.c: each true: it is that. text: a plain text. */
-bool echo_in(const struct pack *p, const char *text);
-bool command_in(const char *text);
+/* forbidden.c: each true: it is that. */
+bool echo_in(const struct pack *p, const struct said *s);
+bool command_in(const struct said *s);
 bool markup_in(const struct pack *p, const char *text);
 /* about NULL: the job */
-bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text);
+bool severity_differs(const struct pack *p, const struct pack_finding *about, const struct said *s);
 /* numbers.c: all of them are placeholders, whose values stay what they are. */
 bool numbers_hold(const struct pack *p, const struct said *s);
 /* How much of the text behind a placeholder is the unit that the value is shown with. */

@@ -1,75 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <ctype.h>
 #include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
+#include "cachemon/base/cleanup.h"
 
 bool word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-bool word_next(const char **at, struct word *ret)
+void words_put(const char *text, char *ret)
 {
-	const char *c = *at, *begin;
-
-	while (*c && !isalnum((unsigned char)*c))
-		c++;
-	begin = c;
-	while (isalnum((unsigned char)*c))
-		c++;
-	*ret = (struct word){begin, (size_t)(c - begin)};
-	*at = c;
-	return ret->len > 0;
+	*ret++ = ' ';
+	for (; *text; text++)
+		if (isalnum((unsigned char)*text))
+			*ret++ = (char)tolower((unsigned char)*text);
+		else if (ret[-1] != ' ')
+			*ret++ = ' ';
+	strcpy(ret, ret[-1] == ' ' ? "" : " ");
 }
 
-bool word_is(struct word w, const char *text)
+bool words_have(const char *words, const char *list)
 {
-	size_t i = 0;
+	char phrase[64];
+	size_t len;
 
-	while (i < w.len && text[i] == tolower((unsigned char)w.at[i]))
-		i++;
-	return i == w.len && !text[i];
-}
-
-bool word_is_one_of(struct word w, const char *list)
-{
-	struct word one;
-
-	while (word_next(&list, &one))
-		if (one.len == w.len && strncasecmp(one.at, w.at, w.len) == 0)
+	for (; *list; list += len + strspn(list + len, ",| ")) {
+		len = strcspn(list, ",|");
+		snprintf(phrase, sizeof(phrase), " %.*s ", (int)len, list);
+		if (strstr(words, phrase))
 			return true;
-	return false;
-}
-
-/* How many words in a row are the same at both places, up to max. */
-static size_t same_words(const char *a, const char *b, size_t max)
-{
-	struct word x, y;
-	size_t nr = 0;
-
-	while (nr < max && word_next(&a, &x) && word_next(&b, &y) && x.len == y.len &&
-	       strncasecmp(x.at, y.at, x.len) == 0)
-		nr++;
-	return nr;
-}
-
-bool phrase_in_any(const char *text, const char *list)
-{
-	struct word w, part;
-
-	while (word_next(&text, &w))
-		for (const char *phrase = list; *phrase;) {
-			const char *end = strchrnul(phrase, ','), *at = phrase;
-			size_t words = 0;
-
-			while (word_next(&at, &part) && part.at < end)
-				words++;
-			if (same_words(w.at, phrase, words) == words)
-				return true;
-			phrase = end + (*end == ',');
-		}
+	}
 	return false;
 }
 
@@ -97,46 +62,52 @@ static const char phrases[] =
 	"i will not, i was told, i was asked, i am told, i am asked, untrusted, jailbreak, "
 	"developer mode";
 
-static bool repeats(const char *instructions, const char *text)
+/* Whether so many words in a row stand in the instructions. Without memory to look: true. */
+static bool repeats(const char *instructions, const char *words)
 {
-	struct word said, told;
+	_cleanup_free_ char *told = malloc(strlen(instructions) + 3);
+	bool found = !told;
 
-	while (word_next(&text, &said)) {
-		const char *at = instructions;
+	if (told)
+		words_put(instructions, told);
+	for (; words[1] && !found; words = strchr(words + 1, ' ')) {
+		const char *end = words;
+		size_t nr = 0;
 
-		while (word_next(&at, &told))
-			if (same_words(told.at, said.at, ECHO_WORDS) == ECHO_WORDS)
-				return true;
+		while (nr < ECHO_WORDS && end[1] && (end = strchr(end + 1, ' ')))
+			nr++;
+		if (nr == ECHO_WORDS)
+			found = memmem(told, strlen(told), words, (size_t)(end - words) + 1);
 	}
-	return false;
+	return found;
 }
 
-bool echo_in(const struct pack *p, const char *text)
+bool echo_in(const struct pack *p, const struct said *s)
 {
-	if (p->canary && *p->canary && strcasestr(text, p->canary))
-		return true;
-	if (phrase_in_any(text, phrases))
-		return true;
-	return p->instructions && repeats(p->instructions, text);
+	return (p->canary && *p->canary && strcasestr(s->plain, p->canary)) ||
+	       words_have(s->words, phrases) ||
+	       (p->instructions && repeats(p->instructions, s->words));
 }
-
-/* Programs whose names are no words of prose. Those that are (mount, kill, find) show by their
- * options. */
-static const char programs[] =
-	"sudo doas rm rmdir chmod chown chattr curl wget echo printf dd mkfs fdisk bash zsh "
-	"eval exec systemctl crontab nohup setenforce iptables modprobe insmod swapoff "
-	"blockdev hdparm umount tee powershell xargs awk sed killall pkill ssh scp apt yum "
-	"dnf pip npm shred wipefs mkswap swapon kubectl rsync setfacl ionice losetup mdadm";
 
 /* Programs with the words that make commands of them. */
 static const char calls[] =
 	"git clone, docker run, podman run, systemd run, reboot now, shutdown now, sh c, "
-	"mount o, mount t, kill 9, python c, perl e, run as root";
+	"mount o, mount t, kill 9, python c, perl e, run as root, mkfs";
 
-/* Programs that are words of prose unless a path follows. */
-static const char with_paths[] =
-	"cat cp mv ls ln sh mount touch mkdir find source python perl tail head less vmtouch "
-	"kill sync sysctl";
+/* Programs whose names are no words of prose. */
+#define PROGRAMS                                                                                   \
+	"sudo|doas|rm|rmdir|chmod|chown|chattr|curl|wget|echo|printf|dd|fdisk|bash|zsh|eval|exec|" \
+	"systemctl|crontab|nohup|setenforce|iptables|modprobe|insmod|swapoff|blockdev|hdparm|"     \
+	"umount|tee|powershell|xargs|awk|sed|killall|pkill|ssh|scp|apt|yum|dnf|pip|npm|shred|"     \
+	"wipefs|mkswap|swapon|kubectl|rsync|setfacl|ionice|losetup|mdadm"
+/* Those that are words of prose unless a path follows. */
+#define WITH_PATHS                                                                                 \
+	"cat|cp|mv|ls|ln|sh|mount|touch|mkdir|find|source|python|perl|tail|head|less|vmtouch|"     \
+	"kill|sync|sysctl"
+
+/* "x.sh", "rm_file" and "exec-time" are other words; "sysctl a.b" is a setting. */
+static const char programs[] = "(^|[^[:alnum:]])((" PROGRAMS ")([^[:alnum:]_-]|$)|(" WITH_PATHS
+			       ") [/~]|sysctl [^ ]*[.=-])";
 
 static const char shell[] =
 	/* "$(x)", "a && b", ">> file": signs that only a shell reads; several bars are a table's.
@@ -149,29 +120,10 @@ static const char shell[] =
 	/* "NAME=value", "vm.x=1"; not in a link or inside of a tag. */
 	"^([^<]*[ ('\"])?[[:alnum:]_.]+=[^=[:space:]]";
 
-static bool has_call(const char *text)
+bool command_in(const struct said *s)
 {
-	struct word w;
-
-	while (word_next(&text, &w)) {
-		const char *behind = w.at + w.len;
-
-		if (*behind == ' ' && (behind[1] == '/' || behind[1] == '~') &&
-		    word_is_one_of(w, with_paths))
-			return true;
-		/* "x.sh", "rm_file" and "exec-time" are other words. */
-		if (word_is_one_of(w, programs) && !strchr("_-", *behind))
-			return true;
-		if (word_is(w, "mkfs") || (word_is(w, "sysctl") && *behind == ' ' &&
-					   strcspn(behind + 1, ".=-") < strcspn(behind + 1, " ")))
-			return true;
-	}
-	return false;
-}
-
-bool command_in(const char *text)
-{
-	return has_call(text) || phrase_in_any(text, calls) || expression_in(shell, text);
+	return words_have(s->words, calls) || expression_in(shell, s->plain) ||
+	       (words_have(s->words, PROGRAMS "|" WITH_PATHS) && expression_in(programs, s->plain));
 }
 
 static const char markup[] =
@@ -220,9 +172,9 @@ bool markup_in(const struct pack *p, const char *text)
 
 /* Levels that no rule has: whoever says them raises or hides a finding. */
 static const char levels[] =
-	"critical critically severe severely catastrophic catastrophe urgent urgently fatal "
-	"emergency blocker disastrous disaster harmless negligible unimportant insignificant "
-	"irrelevant cosmetic trivial";
+	"critical, critically, severe, severely, catastrophic, catastrophe, urgent, "
+	"urgently, fatal, emergency, blocker, disastrous, disaster, harmless, "
+	"negligible, unimportant, insignificant, irrelevant, cosmetic, trivial";
 
 static const char hiding[] =
 	"false positive, false positives, false alarm, can be ignored, may be ignored, "
@@ -234,43 +186,26 @@ static const char hiding[] =
 	"no longer relevant, not relevant, not important, of no concern, does not matter, "
 	"do not matter, need not act, of no importance, of little importance, not a concern";
 
-static const char scales[] = "severity priority";
-
-/* By enum severity; words that are not a rule's have none of its levels. */
-static const char *const of_rules[SEVERITY_NR] = {"info", "low", "medium", "high"};
+/* Of a severity, words that are not a rule's. */
 static const char of_others[] =
-	"lowest lower lowered highest higher raised minor major moderate top none maximum "
-	"minimal zero reduced increased downgraded upgraded overstated understated "
-	"exaggerated wrong";
+	"lowest|lower|lowered|highest|higher|raised|minor|major|moderate|top|none|"
+	"maximum|minimal|zero|reduced|increased|downgraded|upgraded|overstated|"
+	"understated|exaggerated|wrong";
 
-/* A word is a level, and not that of the finding. */
-static bool is_other(const struct pack_finding *about, struct word w)
+/* "high severity", "severity: low", "severity is rather low": a level, and not the finding's. */
+static bool is_rated(const struct pack_finding *about, const char *words)
 {
+	static const char scales[] = "(severity|priority)";
+	char others[512], expression[1200];
+	size_t len = strlen(strcpy(others, of_others));
+
 	for (int i = 0; i < SEVERITY_NR; i++)
-		if (word_is(w, of_rules[i]))
-			return !about || (int)about->severity != i;
-	return word_is_one_of(w, of_others);
-}
-
-/* "high severity", "severity: low", "severity is rather low". */
-static bool is_rated(const struct pack_finding *about, const char *text)
-{
-	enum { BEHIND = 4 };
-	struct word before = {0}, w, next;
-
-	while (word_next(&text, &w)) {
-		const char *at = text;
-
-		if (word_is_one_of(w, scales)) {
-			if (before.at && is_other(about, before))
-				return true;
-			for (int i = 0; i < BEHIND && word_next(&at, &next); i++)
-				if (is_other(about, next))
-					return true;
-		}
-		before = w;
-	}
-	return false;
+		if (!about || (int)about->severity != i)
+			len += (size_t)snprintf(others + len, sizeof(others) - len, "|%s",
+						severity_names[i]);
+	snprintf(expression, sizeof(expression), " ((%s) %s|%s ([a-z0-9]+ ){0,3}(%s)) ", others,
+		 scales, scales, others);
+	return expression_in(expression, words);
 }
 
 /* Where there is nothing to hide, that may be said. */
@@ -284,13 +219,8 @@ static bool has_grave(const struct pack *p, const struct pack_finding *about)
 	return false;
 }
 
-bool severity_differs(const struct pack *p, const struct pack_finding *about, const char *text)
+bool severity_differs(const struct pack *p, const struct pack_finding *about, const struct said *s)
 {
-	const char *at = text;
-	struct word w;
-
-	while (word_next(&at, &w))
-		if (word_is_one_of(w, levels))
-			return true;
-	return is_rated(about, text) || (has_grave(p, about) && phrase_in_any(text, hiding));
+	return words_have(s->words, levels) || is_rated(about, s->words) ||
+	       (has_grave(p, about) && words_have(s->words, hiding));
 }

@@ -73,8 +73,7 @@ static int make_index(struct kb *kb, struct errtext *err)
 			"content='', tokenize='porter unicode61'); BEGIN",
 			NULL, NULL, NULL);
 	if (rc == SQLITE_ERROR)
-		return errtext_set(err, -ENOTSUP,
-				   "notes cannot be searched: %s; SQLite is needed with its FTS5",
+		return errtext_set(err, -ENOTSUP, "cannot search the notes: %s; SQLite needs FTS5",
 				   sqlite3_errmsg(kb->db));
 	for (size_t i = 0; i < kb->nr_notes && !rc; i++)
 		rc = put_note(kb->db, &kb->notes[i].note, i);
@@ -86,7 +85,7 @@ static int make_index(struct kb *kb, struct errtext *err)
 					"WHERE kb MATCH ?1",
 					-1, &kb->search, NULL);
 	return rc ? errtext_set(err, rc == SQLITE_NOMEM ? -ENOMEM : -EIO,
-				"notes cannot be made searchable: %s", sqlite3_errstr(rc))
+				"cannot index the notes: %s", sqlite3_errstr(rc))
 		  : 0;
 }
 
@@ -187,7 +186,7 @@ static int search(struct kb *kb, const char *text, double weight, struct candida
 	sqlite3_clear_bindings(kb->search);
 	if (rc != SQLITE_DONE)
 		return errtext_set(err, rc == SQLITE_NOMEM ? -ENOMEM : -EIO,
-				   "notes cannot be searched: %s", sqlite3_errstr(rc));
+				   "cannot search the notes: %s", sqlite3_errstr(rc));
 	for (size_t i = 0; i < kb->nr_notes; i++) {
 		if (c[i].near >= 0 && best > 0)
 			c[i].near += weight * c[i].found / best;

@@ -129,7 +129,8 @@ static int load_note(struct kb *kb, int fd, const char *path, const char *name, 
 	if (e)
 		return errtext_set(err, e, "%s:1: cannot be read: %s", path, access_strerror(e));
 	if (strlen(text) != len)
-		return errtext_set(err, -EINVAL, "%s:1: holds a NUL byte; it is to be text", path);
+		return errtext_set(err, -EINVAL, "%s:1: contains a NUL byte; a note must be text",
+				   path);
 	*bytes += len;
 	kept = arena_bytes(&kb->arena, text, len).data;
 	file = arena_bytes(&kb->arena, path, strlen(path)).data;
@@ -179,8 +180,8 @@ int kb_load_user(struct kb *kb, const char *dir, void (*problem)(void *arg, cons
 		if (!full && e != -ENOMEM) {
 			full = kb->nr_notes == last || bytes > KB_USER_ALL_MAX;
 			e = full ? errtext_set(&err, -EFBIG,
-					       "%s: more than %d notes, or %d MiB; '%s' and all "
-					       "behind it are left out",
+					       "%s: more than %d notes or %d MiB; '%s' and the "
+					       "notes after it are left out",
 					       dir, KB_USER_NOTES_MAX, KB_USER_ALL_MAX >> 20,
 					       names[i]->d_name)
 				 : load_note(kb, fd, path, names[i]->d_name, &bytes, &err);

@@ -4,27 +4,51 @@
  * words. A name that has digits in it stays where it stands so in what was sent.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
 
-/* "one" is a pronoun, too, and a number before a unit only. */
 static const char numbers[] =
-	"zero nil naught nought two three four five six seven eight nine ten eleven twelve "
+	" zero nil naught nought two three four five six seven eight nine ten eleven twelve "
 	"thirteen fourteen fifteen sixteen seventeen eighteen nineteen couple twenty thirty "
 	"forty fourty fifty sixty seventy eighty ninety ninty dozen hundred thousand million "
 	"billion trillion half halves halfway third quarter fourth fifth sixth seventh "
 	"eighth ninth tenth eleventh twelfth twentieth hundredth thousandth millionth twice "
 	"double doubled doubling thrice triple tripled tripling treble quadruple quintuple "
 	"halve halved quadrupled halving bn mn mln bln mio lakh crore myriad umpteen zillion "
-	"gazillion fortnight squared cubed minus magnitude percent pct";
+	"gazillion fortnight squared cubed minus magnitude percent pct ";
 
 static const char units[] =
-	"b byte kb kib kilobyte kibibyte mb mib megabyte mebibyte gb gib gigabyte gibibyte "
+	" b byte kb kib kilobyte kibibyte mb mib megabyte mebibyte gb gib gigabyte gibibyte "
 	"tb tib terabyte tebibyte k m g t ns nanosecond us microsecond ms msec millisecond s "
 	"sec second min minute h hr hour day week month year percent cent pct percentage x "
 	"fold times page sector block folio bit kbit mbit gbit iops hz mhz ghz degree dollar "
-	"euro point";
+	"euro point ";
+
+/* A word of the list, of small letters, or its plural. */
+static bool is_in(const char *list, const char *at, size_t len)
+{
+	char word[24];
+
+	if (len + 3 > sizeof(word))
+		return false;
+	sprintf(word, " %.*s ", (int)len, at);
+	return strcasestr(list, word) ||
+	       (len > 2 && tolower((unsigned char)at[len - 1]) == 's' && is_in(list, at, len - 1));
+}
+
+/* "forty", and words in one as "fortyfour", "fiftypercent", "threefold". */
+static bool is_number(const char *at, size_t len)
+{
+	if (is_in(numbers, at, len))
+		return true;
+	for (size_t n = 3; n + 3 <= len; n++)
+		if ((is_in(numbers, at, n) || is_in(" one ", at, n)) &&
+		    (is_in(numbers, at + n, len - n) || is_in(" one fold times ", at + n, len - n)))
+			return true;
+	return false;
+}
 
 static size_t word_len(const char *at)
 {
@@ -33,51 +57,6 @@ static size_t word_len(const char *at)
 	while (word_char(at[n]))
 		n++;
 	return n;
-}
-
-/* A word of the list or its plural. */
-static bool is_of(const char *list, struct word w)
-{
-	struct word single = {w.at, w.len - 1};
-
-	return word_is_one_of(w, list) ||
-	       (w.len > 2 && tolower((unsigned char)w.at[w.len - 1]) == 's' &&
-		word_is_one_of(single, list));
-}
-
-/* "forty", and words in one as "fortyfour", "fiftypercent", "threefold". */
-static bool is_number(struct word w)
-{
-	static const char ends[] = "one fold times";
-
-	if (is_of(numbers, w))
-		return true;
-	for (size_t n = 3; n + 3 <= w.len; n++) {
-		struct word rest = {w.at + n, w.len - n};
-
-		if ((is_of(numbers, (struct word){w.at, n}) ||
-		     word_is((struct word){w.at, n}, "one")) &&
-		    (word_is_one_of(rest, ends) || is_of(numbers, rest)))
-			return true;
-	}
-	return false;
-}
-
-/* "XIV": not one letter, and in the order that such numbers have. Larger ones look like what CLI,
- * MMC and CD stand for. */
-static bool is_roman(struct word w)
-{
-	static const char *const places[] = {"XC", "XL", "X", "X", "X", "IX",
-					     "V",  "IV", "I", "I", "I"};
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		size_t letters = strlen(places[i]);
-
-		if (n + letters <= w.len && memcmp(w.at + n, places[i], letters) == 0)
-			n += letters;
-	}
-	return n == w.len && w.len >= 2;
 }
 
 static bool has_digit(const char *at, size_t len)
@@ -159,11 +138,14 @@ static bool is_clear_before(const char *text, const char *at)
 static const char foreign[] = "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"
 			      "( [[:alpha:]][[:alnum:]_-]*){0,3} per )";
 
-/* The word behind a blank or a hyphen. */
-static bool follows(const char *behind, struct word *ret)
+/* Whether a unit is the word behind a blank or a hyphen. */
+static bool unit_follows(const char *behind)
 {
-	return (*behind == ' ' || *behind == '-') && isalpha((unsigned char)behind[1]) &&
-	       word_next(&behind, ret);
+	size_t len = 0;
+
+	while (*behind && isalnum((unsigned char)behind[1 + len]))
+		len++;
+	return (*behind == ' ' || *behind == '-') && is_in(units, behind + 1, len);
 }
 
 /* Whether the value that comes for a placeholder stays what it is between what stands around it:
@@ -172,37 +154,44 @@ static bool stays(const struct pack_evidence *e, const char *text, const char *a
 		  const char **ret_behind)
 {
 	const char *behind = at + 1 + numbers_unit_again(e, at + 1);
-	struct word w;
 
 	*ret_behind = behind;
 	if (!is_clear_before(text, at) || expression_in(foreign, behind))
 		return false;
-	if (!follows(behind, &w) || !is_of(units, w))
-		return true;
 	/* Its own unit, or how often, behind a bare number. */
-	return !*shown_unit(e) && (is_unit(w.at, e->unit) || word_is(w, "times"));
+	return !unit_follows(behind) || (!*shown_unit(e) && (is_unit(behind + 1, e->unit) ||
+							     !strncasecmp(behind + 1, "times", 5)));
+}
+
+/* "XIV". Larger ones look like what CLI, MMC and CD stand for. */
+static bool is_roman(const char *at, size_t len)
+{
+	size_t used = *at == 'X' && strspn(at + 1, "LC") ? 2 : 0;
+
+	return len > 1 && used + strspn(at + used, "XVI") >= len;
 }
 
 /* How much of the text is a word that is no number; 0: it is one. */
 static size_t take_word(const struct pack *p, const char *at)
 {
-	struct word w = {at, word_len(at)}, part;
-	const char *next = at;
-	size_t name = name_at(p, at);
+	size_t len = word_len(at), name = name_at(p, at), part;
 
 	if (name)
 		return name;
-	if (has_digit(at, w.len))
-		return find_any(p, w.at, w.len) ? w.len : 0;
-	if (is_roman(w) && !find_term(p, at, w.len))
+	if (has_digit(at, len))
+		return find_any(p, at, len) ? len : 0;
+	if (is_roman(at, len) && !find_term(p, at, len))
 		return 0;
-	if (word_is(w, "third") && follows(at + w.len, &part) &&
-	    (word_is(part, "party") || word_is(part, "parties")))
-		return w.len;
-	while (next < at + w.len && word_next(&next, &part))
-		if (is_number(part))
+	if (tolower((unsigned char)*at) == 't' && expression_in("^third[ -]part(y|ies)", at))
+		return len;
+	for (size_t begin = 0; begin < len; begin += part + 1) {
+		part = strcspn(at + begin, "_");
+		part = part < len - begin ? part : len - begin;
+		if (is_number(at + begin, part))
 			return 0;
-	return word_is(w, "one") && follows(at + w.len, &part) && is_of(units, part) ? 0 : w.len;
+	}
+	/* Else it is a pronoun. */
+	return len == 3 && is_in(" one ", at, len) && unit_follows(at + len) ? 0 : len;
 }
 
 bool numbers_hold(const struct pack *p, const struct said *s)

@@ -172,7 +172,7 @@ int prompt_make(const struct pack *pack, struct prompt *ret, struct errtext *err
 
 	if (!p.system || !p.user || !p.schema) {
 		prompt_free(&p);
-		return errtext_set(err, -ENOMEM, "not enough memory for what is to be sent");
+		return errtext_set(err, -ENOMEM, "not enough memory for the prompt");
 	}
 	p.tokens = tokens_of(p.system) + tokens_of(p.user) + tokens_of(p.schema);
 	*ret = p;

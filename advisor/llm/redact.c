@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "advisor/llm/redact.h"
+
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advisor/llm/redact_impl.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
+
+/* A name as it stands in texts. */
+struct name {
+	enum name_kind kind;
+	const char *text;
+	size_t len;
+	size_t base;	    /* where a file's own name begins in text; an alias stands for that */
+	size_t ending;	    /* how much at its end is kept, ".tar" */
+	uint32_t directory; /* of a file: the name of what is before base; NO_NAME: that is no name
+			     */
+	uint32_t number;    /* of the alias; 0: not used yet */
+};
+
+enum { NO_NAME = UINT32_MAX, NAME_MIN = 3 };
+
+/* What a name is found by: its text, or a file's own name. */
+struct key {
+	const char *text;
+	size_t len;
+	uint32_t name;
+};
+
+struct redact {
+	bool on;
+	struct arena arena;
+	struct name *names;
+	size_t nr, room;
+	struct key *keys; /* by their bytes */
+	size_t nr_keys, room_keys;
+	struct {
+		uint32_t *names; /* that of number 1 first; NO_NAME: no name has that number */
+		size_t nr, room;
+	} aliases[NAME_NR];
+	struct bytes *texts; /* that everybody has */
+	size_t nr_texts, room_texts;
+};
 
 static const char *const kinds[NAME_NR] = {
 	[NAME_PATH] = "file",	    [NAME_DIRECTORY] = "dir", [NAME_JOB] = "job",
@@ -13,56 +53,171 @@ static const char *const kinds[NAME_NR] = {
 	[NAME_COMMAND] = "command",
 };
 
-static int add_node(struct redact *r, unsigned char c, uint32_t *ret)
+/*
+ * Paths that are the kernel's or the program's, and are the same on every machine: what they say is
+ * needed in an answer, and they name nobody. Not here: /dev/mapper, /dev/disk (labels), /dev/shm
+ * and /sys/fs/cgroup (jobs), /etc (files of an administrator's choice).
+ */
+static const struct {
+	const char *path;
+	enum { ALONE, WITH_ONE_BELOW, WITH_ALL_BELOW } how;
+} of_system[] = {
+	{"/proc", WITH_ALL_BELOW},
+	{"/sys/block", WITH_ALL_BELOW},
+	{"/sys/bus", WITH_ALL_BELOW},
+	{"/sys/class", WITH_ALL_BELOW},
+	{"/sys/devices", WITH_ALL_BELOW},
+	{"/sys/kernel", WITH_ALL_BELOW},
+	{"/sys/module", WITH_ALL_BELOW},
+	{"/sys/fs/cgroup", ALONE},
+	{"/sys", ALONE},
+	{"/dev", WITH_ONE_BELOW},
+	{"/etc/cachemon", ALONE},
+	{"/etc/fstab", ALONE},
+	{"/etc/sysctl.conf", ALONE},
+	{"/etc/sysctl.d", ALONE},
+	{"/etc/udev/rules.d", ALONE},
+};
+
+/* Endings that say what kind of data a file has; any other could be a name too. */
+static const char endings[] =
+	" .arrow .avi .bam .bin .bmp .bz2 .c .cache .conf .cpp .csv .dat .db .fits "
+	".flac .gguf .gif .gz .h5 .hdf5 .html .idx .img .index .iso .jar .jpeg .jpg "
+	".json .jsonl .lmdb .log .lz4 .md .mp3 .mp4 .nc .npy .npz .onnx .orc .ovf "
+	".parquet .pb .pdf .pickle .pkl .png .pt .pth .py .pyc .qcow2 .rec .root "
+	".sam .safetensors .sh .so .sql .sqlite .tar .tfrecord .tgz .tif .tiff .tmp "
+	".tsv .txt .vcf .wav .webp .xml .xz .yaml .yml .zarr .zip .zst ";
+
+enum { ENDINGS_KEPT = 2 /* .tar.gz */ };
+
+static bool is_word_char(char c)
 {
-	if (r->nr_nodes == UINT32_MAX || vec_reserve(r->nodes, r->room_nodes, r->nr_nodes + 1))
-		return -ENOMEM;
-	r->nodes[r->nr_nodes] = (struct tree_node){.name = NO_NAME, .c = c};
-	*ret = (uint32_t)r->nr_nodes++;
-	return 0;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
-uint32_t redact_step(const struct redact *r, uint32_t node, unsigned char c)
+/* What may stand in a component without quotes, and begin it. */
+static bool is_path_char(char c)
 {
-	uint32_t child = r->nr_nodes ? r->nodes[node].child : 0;
-
-	while (child && r->nodes[child].c != c)
-		child = r->nodes[child].next;
-	return child;
+	return (unsigned char)c > ' ' && c != 0x7f && !strchr("\"'<>|;,()[]{}*?`$&!", c);
 }
 
-/* A name that is there already is left. 0 or -ENOMEM. */
-static int add_to_tree(struct redact *r, const char *text, size_t len, uint32_t name)
+/* Whether a path may begin at: "/x" or "~/x" that is not the middle of something. */
+static bool path_begins(const char *text, size_t len, size_t at)
 {
-	uint32_t node = 0, child;
+	size_t slash = at;
+	char before = at ? text[at - 1] : ' ';
 
-	if (!r->nr_nodes && add_node(r, 0, &child))
-		return -ENOMEM;
-	for (size_t i = 0; i < len; i++) {
-		child = redact_step(r, node, (unsigned char)text[i]);
-		if (!child) {
-			if (add_node(r, (unsigned char)text[i], &child))
-				return -ENOMEM;
-			r->nodes[child].next = r->nodes[node].child;
-			r->nodes[node].child = child;
-		}
-		node = child;
+	/* Another part of the same thing, also behind the end of an alias. */
+	if (is_word_char(before) || (before && strchr("./-~\\", before)) ||
+	    (before == '>' && at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9'))
+		return false;
+	if (text[at] == '~')
+		for (slash++; slash < len && is_word_char(text[slash]); slash++)
+			;
+	if (slash >= len || text[slash] != '/')
+		return false;
+	for (slash++; slash < len && text[slash] == '/'; slash++)
+		;
+	return slash < len && is_path_char(text[slash]);
+}
+
+/* A colon is part of a name, but not before a line's number, another path or a word. */
+static bool colon_ends(const char *text, size_t len, size_t at)
+{
+	return at + 1 >= len || !is_path_char(text[at + 1]) || text[at + 1] == '/' ||
+	       (text[at + 1] >= '0' && text[at + 1] <= '9');
+}
+
+/* Where a path that goes on at ends, punctuation of the sentence left out. */
+static size_t path_end(const char *text, size_t len, size_t at)
+{
+	size_t end = at;
+
+	while (end < len && is_path_char(text[end]) &&
+	       (text[end] != ':' || !colon_ends(text, len, end)))
+		end++;
+	while (end > at && strchr(".:/-", text[end - 1]))
+		end--;
+	return end;
+}
+
+/* Paths that every machine has, with no names of people in them. */
+static bool is_of_system(const char *path, size_t len)
+{
+	/* One that leaves its place. */
+	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
+		return false;
+	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
+		size_t n = strlen(of_system[i].path);
+
+		if (len < n || memcmp(path, of_system[i].path, n) != 0)
+			continue;
+		if (len == n || (path[n] == '/' && (of_system[i].how == WITH_ALL_BELOW ||
+						    (of_system[i].how == WITH_ONE_BELOW &&
+						     !memchr(path + n + 1, '/', len - n - 1)))))
+			return true;
 	}
-	if (r->nodes[node].name == NO_NAME)
-		r->nodes[node].name = name;
-	return 0;
+	return false;
 }
 
-static uint32_t find_in_tree(const struct redact *r, const char *text, size_t len)
+/* What of a file's name is kept: its endings, when they are usual ones of data. */
+static size_t ending_of(const char *base, size_t len)
 {
-	uint32_t node = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < len; i++) {
-		node = redact_step(r, node, (unsigned char)text[i]);
-		if (!node)
-			return NO_NAME;
+	for (int i = 0; i < ENDINGS_KEPT; i++) {
+		const char *end = base + len - kept, *dot = memrchr(base, '.', len - kept);
+		char ending[16];
+
+		if (!dot || dot == base)
+			break;
+		snprintf(ending, sizeof(ending), " %.*s ", (int)(end - dot), dot);
+		if (!strstr(endings, ending))
+			break;
+		kept += (size_t)(end - dot);
 	}
-	return node ? r->nodes[node].name : NO_NAME;
+	return kept;
+}
+
+/* How many keys come before a text or are it. */
+static size_t keys_upto(const struct redact *r, const char *text, size_t len)
+{
+	size_t low = 0, high = r->nr_keys;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct key *k = &r->keys[middle];
+		int order = memcmp(k->text, text, k->len < len ? k->len : len);
+
+		if (order < 0 || (!order && k->len <= len))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t find_key_of(const struct redact *r, const char *text, size_t len)
+{
+	size_t at = keys_upto(r, text, len);
+	const struct key *k = at ? &r->keys[at - 1] : NULL;
+
+	return k && k->len == len && !memcmp(k->text, text, len) ? k->name : NO_NAME;
+}
+
+/* A key that is there already is left. 0 or -ENOMEM. */
+static int add_key(struct redact *r, const char *text, size_t len, uint32_t name)
+{
+	size_t at = keys_upto(r, text, len);
+
+	if (find_key_of(r, text, len) != NO_NAME)
+		return 0;
+	if (vec_reserve(r->keys, r->room_keys, r->nr_keys + 1))
+		return -ENOMEM;
+	memmove(r->keys + at + 1, r->keys + at, (r->nr_keys++ - at) * sizeof(*r->keys));
+	r->keys[at] = (struct key){text, len, name};
+	return 0;
 }
 
 struct redact *redact_new(bool on)
@@ -81,7 +236,7 @@ void redact_free(struct redact *r)
 	for (int i = 0; i < NAME_NR; i++)
 		free(r->aliases[i].names);
 	arena_free(&r->arena);
-	free(r->nodes);
+	free(r->keys);
 	free(r->texts);
 	free(r->names);
 	free(r);
@@ -107,7 +262,7 @@ static bool is_word(const char *name, size_t len)
 	bool letter = false;
 
 	for (size_t i = 0; i < len; i++)
-		letter |= (name[i] & 0x80) || (redact_is_word(name[i]) && !is_digit(name[i]));
+		letter |= (name[i] & 0x80) || (is_word_char(name[i]) && !is_digit(name[i]));
 	return len >= NAME_MIN && letter && !is_key(name, len);
 }
 
@@ -126,7 +281,7 @@ static uint32_t add_name(struct redact *r, const struct name *n)
 	struct bytes copy = arena_bytes(&r->arena, n->text, n->len);
 
 	if (!copy.data || r->nr >= NO_NAME || vec_reserve(r->names, r->room, r->nr + 1) ||
-	    add_to_tree(r, copy.data, copy.len, index))
+	    add_key(r, copy.data, copy.len, index))
 		return NO_NAME;
 	r->names[index] = *n;
 	r->names[index].text = copy.data;
@@ -137,13 +292,15 @@ static uint32_t add_name(struct redact *r, const struct name *n)
 /* Whether what is above a file is worth an alias: not "/", "~", or what every machine has. */
 static bool is_directory(const char *path, size_t len)
 {
-	if (len < 2 || redact_is_of_system(path, len))
+	if (len < 2 || is_of_system(path, len))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (path[i] != '/')
 			return true;
 	return false;
 }
+
+static uint32_t path_name(struct redact *r, enum name_kind kind, const char *path, size_t len);
 
 static uint32_t add_file(struct redact *r, const char *path, size_t len)
 {
@@ -154,22 +311,23 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 		for (n.base = len; n.base && path[n.base - 1] != '/';)
 			n.base--;
 	if (n.base && is_directory(path, n.base - 1)) {
-		n.directory = redact_path(r, NAME_DIRECTORY, path, n.base - 1);
+		n.directory = path_name(r, NAME_DIRECTORY, path, n.base - 1);
 		if (n.directory == NO_NAME)
 			return NO_NAME;
 	}
-	n.ending = redact_ending(path + n.base, len - n.base);
+	n.ending = ending_of(path + n.base, len - n.base);
 	index = add_name(r, &n);
 	if (index != NO_NAME && is_own_name(path + n.base, len - n.base) &&
-	    add_to_tree(r, path + n.base, len - n.base, index))
+	    add_key(r, r->names[index].text + n.base, len - n.base, index))
 		return NO_NAME;
 	return index;
 }
 
-uint32_t redact_path(struct redact *r, enum name_kind kind, const char *path, size_t len)
+/* The name of a path in a text, new or not; NO_NAME: no memory. */
+static uint32_t path_name(struct redact *r, enum name_kind kind, const char *path, size_t len)
 {
 	struct name n = {kind, path, len, 0, 0, NO_NAME, 0};
-	uint32_t known = find_in_tree(r, path, len);
+	uint32_t known = find_key_of(r, path, len);
 
 	if (known != NO_NAME && r->names[known].len == len)
 		return known;
@@ -192,9 +350,9 @@ int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t l
 		return 0;
 	if (!is_path && (kind == NAME_PATH || kind == NAME_DIRECTORY) && !is_own_name(name, len))
 		return 0;
-	if (find_in_tree(r, name, len) != NO_NAME)
+	if (find_key_of(r, name, len) != NO_NAME)
 		return 0;
-	return redact_path(r, kind, name, len) == NO_NAME ? -ENOMEM : 0;
+	return path_name(r, kind, name, len) == NO_NAME ? -ENOMEM : 0;
 }
 
 int redact_public(struct redact *r, const char *text)
@@ -220,17 +378,18 @@ static bool is_taken(const struct redact *r, const char *alias)
 }
 
 /* The next number of its kind, or the one behind those that are taken. 0 or -ENOMEM. */
-static int give_number(struct redact *r, uint32_t name, char alias[32])
+static int give_number(struct redact *r, uint32_t name)
 {
 	struct name *n = &r->names[name];
 
 	while (!n->number) {
 		size_t number = r->aliases[n->kind].nr;
+		char alias[32];
 		bool taken;
 
 		if (vec_reserve(r->aliases[n->kind].names, r->aliases[n->kind].room, number + 1))
 			return -ENOMEM;
-		snprintf(alias, 32, "<%s-%zu>", kinds[n->kind], number + 1);
+		snprintf(alias, sizeof(alias), "<%s-%zu>", kinds[n->kind], number + 1);
 		taken = is_taken(r, alias);
 		r->aliases[n->kind].names[number] = taken ? NO_NAME : name;
 		r->aliases[n->kind].nr++;
@@ -239,44 +398,34 @@ static int give_number(struct redact *r, uint32_t name, char alias[32])
 	return 0;
 }
 
-const char *redact_alias(struct redact *r, uint32_t name, char ret[32])
+/* "<KIND-N>" that begins at text. */
+static size_t parse_alias(const char *text, enum name_kind *ret_kind, size_t *ret_number)
 {
-	if (give_number(r, name, ret))
-		return NULL;
-	snprintf(ret, 32, "<%s-%u>", kinds[r->names[name].kind], r->names[name].number);
-	return ret;
-}
+	for (int i = 0; i < NAME_NR && *text == '<'; i++) {
+		size_t at = strlen(kinds[i]) + 2, digits;
 
-/* "<KIND-N>" at the beginning of text. */
-static size_t parse_alias(const char *text, size_t len, enum name_kind *ret_kind,
-			  uint32_t *ret_number)
-{
-	for (int i = 0; i < NAME_NR; i++) {
-		size_t at = strlen(kinds[i]) + 2, begin = at;
-		uint32_t number = 0;
-
-		if (len <= at || text[0] != '<' || memcmp(text + 1, kinds[i], at - 2) != 0 ||
-		    text[at - 1] != '-' || text[at] == '0')
+		if (strncmp(text + 1, kinds[i], at - 2) != 0 || text[at - 1] != '-')
 			continue;
-		for (; at < len && at < begin + DIGITS_MAX && is_digit(text[at]); at++)
-			number = number * 10 + (uint32_t)(text[at] - '0');
-		if (at == begin || at >= len || text[at] != '>')
+		digits = strspn(text + at, "0123456789");
+		if (!digits || digits > DIGITS_MAX || text[at] == '0' || text[at + digits] != '>')
 			return 0;
 		*ret_kind = (enum name_kind)i;
-		*ret_number = number;
-		return at + 1;
+		*ret_number = strtoul(text + at, NULL, 10);
+		return at + digits + 1;
 	}
 	return 0;
 }
 
-uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
+/* The name of an alias of ours that begins at text, and how much of text that is, a kept ending
+ * included; NO_NAME: there is none. */
+static uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
 {
 	enum name_kind kind = NAME_NR;
-	uint32_t number = 0, name;
-	size_t used = parse_alias(text, len, &kind, &number);
+	size_t number = 0, used = parse_alias(text, &kind, &number);
+	uint32_t name;
 	const struct name *n;
 
-	if (!used || number > r->aliases[kind].nr)
+	if (!used || used > len || number > r->aliases[kind].nr)
 		return NO_NAME;
 	name = r->aliases[kind].names[number - 1];
 	if (name == NO_NAME)
@@ -287,4 +436,237 @@ uint32_t redact_alias_at(const struct redact *r, const char *text, size_t len, s
 		used += n->ending;
 	*ret_len = used;
 	return name;
+}
+
+/* Whether a component of a path goes on at. */
+static bool goes_on(const char *text, size_t len, size_t at)
+{
+	if (at >= len || !text[at])
+		return false;
+	if (is_word_char(text[at]) || (text[at] & 0x80) || strchr("-+@%~=#", text[at]))
+		return true;
+	return strchr(".:,", text[at]) && at + 1 < len && is_word_char(text[at + 1]);
+}
+
+/* Whether a name that begins at begin may end before end. */
+static bool may_end(const char *text, size_t len, size_t begin, size_t end)
+{
+	if (text[begin] == '/' || text[begin] == '~')
+		return !goes_on(text, len, end);
+	return end >= len || !is_word_char(text[end - 1]) || !is_word_char(text[end]);
+}
+
+static bool may_begin(const char *text, size_t at)
+{
+	return !at || !is_word_char(text[at - 1]) || !is_word_char(text[at]);
+}
+
+/* The longest name at, and how much of the text it is. It does not reach into an alias, which is
+ * one thing whatever its letters. */
+static uint32_t find_name(const struct redact *r, const char *text, size_t len, size_t at,
+			  size_t *ret_len)
+{
+	size_t most = may_begin(text, at) ? len - at : 0, used;
+
+	while (most) {
+		size_t before = keys_upto(r, text + at, most), same = 0, end = 0;
+		const struct key *k = before ? &r->keys[before - 1] : NULL;
+
+		/* Nothing between the text and this key begins the text. */
+		while (k && same < k->len && same < most && k->text[same] == text[at + same])
+			same++;
+		if (!k || same < k->len) {
+			most = same;
+			continue;
+		}
+		while (end < same && alias_at(r, text + at + end, len - at - end, &used) == NO_NAME)
+			end++;
+		if (end == same && may_end(text, len, at, at + same)) {
+			*ret_len = same;
+			return k->name;
+		}
+		most = end < same ? end : same - 1;
+	}
+	return NO_NAME;
+}
+
+/* Where a path that every machine has ends; 0: none begins at. */
+static size_t find_system(const char *text, size_t len, size_t at)
+{
+	size_t end;
+
+	if (text[at] != '/' || !path_begins(text, len, at))
+		return 0;
+	end = path_end(text, len, at);
+	return is_of_system(text + at, end - at) ? end : 0;
+}
+
+/* Whether a name stands in a text that everybody has: then it says nothing of this machine. */
+static bool is_public(const struct redact *r, const char *name, size_t name_len)
+{
+	for (size_t i = 0; i < r->nr_texts; i++) {
+		const char *text = r->texts[i].data, *hit = text;
+		size_t len = r->texts[i].len;
+
+		while ((hit = memmem(hit, len - (size_t)(hit - text), name, name_len))) {
+			size_t at = (size_t)(hit - text);
+
+			if (may_begin(text, at) && may_end(text, len, at, at + name_len))
+				return true;
+			hit++;
+		}
+	}
+	return false;
+}
+
+/* The name at, where that is not within a path that every machine has; past: where such a one
+ * ends. */
+static uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at,
+			size_t *past, size_t *ret_len)
+{
+	*ret_len = 0;
+	if (at >= *past)
+		*past = find_system(text, len, at);
+	return at < *past && strchr("/~", text[at]) ? NO_NAME
+						    : find_name(r, text, len, at, ret_len);
+}
+
+/* The name at, or that of a path which nobody added; NO_NAME: there is none. */
+static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t at, size_t *past,
+			  size_t *ret_len, bool *ret_failed)
+{
+	uint32_t name = name_at(r, text, len, at, past, ret_len);
+	size_t used = *ret_len, end;
+
+	if (at < *past || !strchr("/~", text[at]) ||
+	    (name == NO_NAME && !path_begins(text, len, at)))
+		return name;
+	end = path_end(text, len, at + used);
+	if (name != NO_NAME && (end < at + used + 2 || text[at + used] != '/'))
+		return name;
+	if (end < at + 2)
+		return NO_NAME;
+	name = path_name(r, end < len && text[end] == '/' ? NAME_DIRECTORY : NAME_PATH, text + at,
+			 end - at);
+	*ret_failed = name == NO_NAME;
+	*ret_len = end - at;
+	return name;
+}
+
+/* whole: its path; a file's own name is shorter. As deep as the path is. False: no memory. */
+static bool put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
+{
+	const struct name *n = &r->names[name];
+
+	if (whole && n->directory != NO_NAME) {
+		if (!put_alias(r, n->directory, true, out))
+			return false;
+		putc('/', out);
+	} else if (whole) {
+		fwrite(n->text, 1, n->base, out);
+	}
+	if (give_number(r, name))
+		return false;
+	fprintf(out, "<%s-%u>", kinds[n->kind], n->number);
+	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
+	return true;
+}
+
+static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
+{
+	size_t at = 0, used = 0, past = 0;
+	bool failed = false;
+
+	while (at < len) {
+		uint32_t name = alias_at(r, text + at, len - at, &used);
+
+		if (name != NO_NAME) {
+			fwrite(text + at, 1, used, out);
+			at += used;
+			continue;
+		}
+		name = take_name(r, text, len, at, &past, &used, &failed);
+		if (failed)
+			return false;
+		if (name == NO_NAME)
+			putc(text[at], out);
+		else if (!put_alias(r, name, used == r->names[name].len, out))
+			return false;
+		at += name == NO_NAME ? 1 : used;
+	}
+	return true;
+}
+
+/* The text of a builder, in an arena. */
+static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
+{
+	_cleanup_free_ char *text = text_end(b);
+
+	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
+}
+
+/* Again until nothing changes: a path that was learned may stand before the place where it was, and
+ * what went on with one that is an alias now ends there. */
+const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len)
+{
+	const char *made = arena_bytes(a, text, len).data, *before = NULL;
+
+	for (bool first = true; r->on && made && (first || strcmp(made, before) != 0);
+	     first = false) {
+		struct text_builder b;
+		FILE *out = text_begin(&b);
+
+		before = made;
+		made = to_arena(a, &b,
+				out && put_redacted(r, made, first ? len : strlen(made), out));
+	}
+	return made;
+}
+
+const char *redact_restore(const struct redact *r, struct arena *a, const char *text)
+{
+	size_t len = strlen(text), used = 0;
+	struct text_builder b;
+	FILE *out;
+
+	if (!r->on)
+		return arena_bytes(a, text, len).data;
+	out = text_begin(&b);
+	for (size_t at = 0; out && at < len; at += used) {
+		uint32_t name = alias_at(r, text + at, len - at, &used);
+
+		if (name == NO_NAME) {
+			putc(text[at], out);
+			used = 1;
+			continue;
+		}
+		fwrite(r->names[name].text + r->names[name].base, 1,
+		       r->names[name].len - r->names[name].base, out);
+	}
+	return to_arena(a, &b, true);
+}
+
+size_t redact_alias_len(const struct redact *r, const char *text, size_t len)
+{
+	size_t used = 0;
+
+	return alias_at(r, text, len, &used) == NO_NAME ? 0 : used;
+}
+
+const char *redact_left(const struct redact *r, const char *text, size_t len)
+{
+	size_t used = 0, past = 0;
+
+	for (size_t at = 0; at < len; at++) {
+		uint32_t name = alias_at(r, text + at, len - at, &used);
+
+		if (name != NO_NAME) {
+			at += used - 1;
+			continue;
+		}
+		name = name_at(r, text, len, at, &past, &used);
+		if (name != NO_NAME && !is_public(r, text + at, used))
+			return r->names[name].text;
+	}
+	return NULL;
 }

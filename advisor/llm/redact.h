@@ -37,7 +37,7 @@ void redact_free(struct redact *r);
 int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
 /* The text with aliases where names stood, whole words only, longest first; in the arena. A path
  * that was not added gets an alias here, but for those that every machine has (/proc, /sys/block,
- * redact_text.c). Aliases of ours stay: a text may be passed again when names
+ * redact.c). Aliases of ours stay: a text may be passed again when names
  * were learned since. NULL: no memory. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
 /* A text that everybody has (notes, instructions): a job called "read" is no secret because they

@@ -22,48 +22,57 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 	if (!known || stall_s < 0.01 || brought_bytes < 1 << 20)
 		return r;
 	r.bytes_per_s = brought_bytes / stall_s;
+	r.measured = true;
 	r.method =
 		"Bytes are ordered among seconds by what the job brought in while it slept for it.";
 	return r;
 }
 
+/* The least share of the wall time that a severity stands for, in most rules. */
+static const double severity_share[SEVERITY_NR] = {[SEVERITY_MEDIUM] = 0.05, [SEVERITY_HIGH] = 0.2};
+
+static double gain_seconds(const struct gain *g, const struct gain_rate *rate)
+{
+	return g->unit == GAIN_SECONDS ? g->value : g->value / rate->bytes_per_s;
+}
+
+struct opt_f64 gain_share(const struct gain *g, const struct gain_scale *scale)
+{
+	struct opt_f64 ret = {0};
+
+	if (!g->known || !scale->wall_s.known || scale->wall_s.value <= 0)
+		return ret;
+	if (g->unit == GAIN_BYTES && !scale->rate.measured)
+		return ret;
+	ret.value = gain_seconds(g, &scale->rate) / scale->wall_s.value;
+	ret.known = true;
+	return ret;
+}
+
+void finding_apply_floor(struct finding *f, const struct gain_scale *scale)
+{
+	struct opt_f64 share = gain_share(&f->gain, scale);
+
+	if (share.known && share.value < scale->floor_share)
+		f->severity = SEVERITY_INFO;
+}
+
+/* The lower end of the gain times the confidence; without a gain what the severity stands for. */
+static double order_seconds(const struct finding *f, const struct gain_scale *scale)
+{
+	const struct gain *g = &f->gain;
+
+	if (!g->known)
+		return scale->wall_s.known && f->severity > SEVERITY_LOW
+			       ? f->confidence * severity_share[f->severity] * scale->wall_s.value
+			       : -1;
+	return f->confidence * gain_seconds(g, &scale->rate) *
+	       (g->method == GAIN_BOUND ? GAIN_BOUND_PART : 1 / GAIN_FACTOR);
+}
+
 static int compare_text(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "");
-}
-
-/* How sure a gain is: a bound is what cannot be exceeded, and mostly is not reached. */
-static int sureness(const struct finding *f)
-{
-	if (!f->gain.known)
-		return 0;
-	return f->gain.method == GAIN_BOUND ? 1 : 2;
-}
-
-static int by_severity(const struct finding *a, const struct finding *b)
-{
-	return (a->severity < b->severity) - (a->severity > b->severity);
-}
-
-static int by_gain(const struct finding *a, const struct finding *b)
-{
-	return (a->order_s < b->order_s) - (a->order_s > b->order_s);
-}
-
-/*
- * Gains that were measured or modelled come before those of which a bound is known: the wait for a
- * device is a bound of many a finding, and says little of how much of it goes away. Bounds are told
- * apart by severity first, which looks at more than the time.
- */
-static int by_worth(const struct finding *a, const struct finding *b)
-{
-	int c = sureness(b) - sureness(a);
-
-	if (!c && sureness(a) == 1)
-		c = by_severity(a, b);
-	if (!c)
-		c = by_gain(a, b);
-	return c ? c : by_severity(a, b);
 }
 
 /* The order of a report: what gains most first; infos last; always the same. */
@@ -80,9 +89,10 @@ static int by_rank(const void *pa, const void *pb)
 		return a->job_id < b->job_id ? -1 : 1;
 	if (info_a != info_b)
 		return info_a ? 1 : -1;
-	c = by_worth(a, b);
-	if (c)
-		return c;
+	if (a->order_s != b->order_s)
+		return a->order_s > b->order_s ? -1 : 1;
+	if (a->severity != b->severity)
+		return a->severity > b->severity ? -1 : 1;
 	if (a->confidence != b->confidence)
 		return a->confidence > b->confidence ? -1 : 1;
 	c = compare_text(a->rule ? a->rule->id : NULL, b->rule ? b->rule->id : NULL);
@@ -95,56 +105,73 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->subject.len > b->subject.len) - (a->subject.len < b->subject.len);
 }
 
-/* The greater of the same job and cause that is in front of it already. */
-static struct finding *same_cause(struct finding *list, size_t nr, const struct finding *f)
+static bool same_cause(const struct finding *a, const struct finding *b)
 {
-	for (size_t i = 0; f->cause && i < nr; i++)
-		if (list[i].job_id == f->job_id && list[i].cause &&
-		    strcmp(list[i].cause, f->cause) == 0)
-			return &list[i];
-	return NULL;
+	return a->cause && b->cause && a->job_id == b->job_id && strcmp(a->cause, b->cause) == 0;
 }
 
-static void append_merged(struct finding *to, struct finding *lesser)
+static enum rule_lever lever_of(const struct finding *f)
 {
-	while (to->merged)
-		to = to->merged;
-	to->merged = lesser;
+	return f->rule ? f->rule->lever : LEVER_CAUSE;
 }
 
-/* Of nr findings the lesser ones move after the kept ones, where their pointers stay valid. */
+/* Whether a stays of two findings of one cause, of which b is the first by rank. What is worth
+ * knowing only does not hide what is to be fixed. */
+static bool is_kept_over(const struct finding *a, const struct finding *b)
+{
+	bool info_a = a->severity == SEVERITY_INFO;
+	bool info_b = b->severity == SEVERITY_INFO;
+
+	return info_a == info_b ? lever_of(a) < lever_of(b) : info_b;
+}
+
+/* Of each cause the one that stays; by rank where the levers are alike. */
+static bool is_kept(const struct finding *list, size_t nr, size_t at)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (i != at && same_cause(&list[i], &list[at]) &&
+		    (i < at ? !is_kept_over(&list[at], &list[i])
+			    : is_kept_over(&list[i], &list[at])))
+			return false;
+	return true;
+}
+
+/* The kept ones move to the front; then pointers are set, which stay valid. */
 static size_t merge_causes(struct finding *list, size_t nr, struct finding *scratch)
 {
 	size_t kept = 0;
-	size_t lesser = nr;
+	size_t at;
 
-	for (size_t i = 0; i < nr; i++) {
-		if (same_cause(scratch, kept, &list[i]))
-			scratch[--lesser] = list[i];
-		else
+	for (size_t i = 0; i < nr; i++)
+		if (is_kept(list, nr, i))
 			scratch[kept++] = list[i];
-	}
+	at = kept;
+	for (size_t i = 0; i < nr; i++)
+		if (!is_kept(list, nr, i))
+			scratch[at++] = list[i];
 	memcpy(list, scratch, nr * sizeof(*list));
-	/* From the back: they stand there in the reverse of their order. */
-	for (size_t i = nr; i > kept; i--)
-		append_merged(same_cause(list, kept, &list[i - 1]), &list[i - 1]);
+	for (size_t k = 0; k < kept; k++) {
+		struct finding *last = &list[k];
+
+		for (size_t i = kept; i < nr; i++)
+			if (same_cause(&list[k], &list[i])) {
+				list[i].merged_into = &list[k];
+				last->merged = &list[i];
+				last = &list[i];
+			}
+	}
 	return kept;
 }
 
-size_t findings_rank(struct finding *list, size_t nr, const struct gain_rate *rate)
+size_t findings_rank(struct finding *list, size_t nr, const struct gain_scale *scale)
 {
 	struct finding *scratch;
 	size_t kept = nr;
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct gain *g = &list[i].gain;
-
 		list[i].merged = NULL;
-		list[i].order_s = -1;
-		if (g->known)
-			list[i].order_s =
-				list[i].confidence *
-				(g->unit == GAIN_SECONDS ? g->value : g->value / rate->bytes_per_s);
+		list[i].merged_into = NULL;
+		list[i].order_s = order_seconds(&list[i], scale);
 	}
 	if (nr < 2)
 		return nr;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What rules found, merged by cause and in the order of what it gains. Owns the types, the merging
- * and the order: pure, no database.
+ * What rules found, merged by cause and in the order of what a fix gains. Owns the types, the
+ * merging and the order: pure, no database.
  */
 #ifndef FINDING_H
 #define FINDING_H
 
 #include "advisor/rules/rule.h"
+#include "cachemon/base/optional.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_NR };
 enum subject_kind { SUBJECT_JOB, SUBJECT_FILE, SUBJECT_DIRECTORY, SUBJECT_DEVICE, SUBJECT_NR };
@@ -28,6 +29,9 @@ struct evidence {
 /* What measured and foretold gains of the examples differ by at most, in most of them
  * (docs/advisor.md). */
 #define GAIN_FACTOR 1.5
+/* Findings are ordered as if a fix gained this part of a bound: the wait for a device is a bound
+ * of many findings, and only few fixes remove most of it. */
+#define GAIN_BOUND_PART 0.2
 
 struct gain {
 	bool known;
@@ -48,21 +52,40 @@ struct finding {
 	struct evidence *evidence;
 	size_t nr_evidence;
 	struct gain gain;
-	const char *cause; /* NULL: its own */
-	double order_s;	   /* seconds of gain, from bytes too, times confidence; < 0: unknown */
-	struct finding *merged; /* the lesser one of the same cause; and its next, ... */
+	const char *cause;		   /* NULL: its own */
+	double order_s;			   /* seconds that it is ordered by; < 0: unknown */
+	struct finding *merged;		   /* the next one that was merged into the same one */
+	const struct finding *merged_into; /* NULL: into none */
 };
 
 /* How bytes become seconds, for ordering only. */
 struct gain_rate {
 	double bytes_per_s;
+	bool measured;
 	const char *method; /* a sentence */
 };
 
 /* The job's own: what it brought in in the time it slept for it, else a rate that is said. */
 struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s);
 
-/* Sets order_s, merges those of a job with one cause, orders the rest; how many are left. */
-size_t findings_rank(struct finding *list, size_t nr, const struct gain_rate *rate);
+/* What the gains of a job's findings are held against. */
+struct gain_scale {
+	struct gain_rate rate;
+	struct opt_f64 wall_s;
+	double floor_share; /* of wall_s: what gains less is worth knowing, and no more */
+};
+
+/* The part of the job's time that a fix may gain; unknown also of bytes at no measured rate. */
+struct opt_f64 gain_share(const struct gain *g, const struct gain_scale *scale);
+
+/* The severity of a finding that gains less than the floor is info. */
+void finding_apply_floor(struct finding *f, const struct gain_scale *scale);
+
+/*
+ * Sets order_s, merges the findings of a job with one cause into the one with the most direct
+ * lever, and orders them. Returns how many were not merged; the others stand behind these, in the
+ * same order.
+ */
+size_t findings_rank(struct finding *list, size_t nr, const struct gain_scale *scale);
 
 #endif

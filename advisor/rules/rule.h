@@ -33,9 +33,24 @@ struct rule_words {
 	int line;
 };
 
+/* How near to the cause what a finding asks for is: of one cause the nearest finding stays. */
+enum rule_lever {
+	LEVER_DIRECT,  /* one setting or one call takes the cause away */
+	LEVER_CAUSE,   /* what the rule names is the cause, and its remedy is more work */
+	LEVER_SYMPTOM, /* the rule names what a cause leads to */
+	LEVER_NR
+};
+
+extern const char *const lever_names[LEVER_NR];
+
+/* When a rule runs; one that does not run first sees what those before it found. */
+enum rule_order { ORDER_FIRST, ORDER_LATE, ORDER_LAST, ORDER_NR };
+
+
 struct rule {
 	const char *id, *title, *severity, *version;
-	bool last;		    /* runs when all others have */
+	enum rule_lever lever;
+	enum rule_order order;
 	bool builtin;		    /* the program's own */
 	struct rule_words counters; /* columns of v_job */
 	struct rule_words tables;

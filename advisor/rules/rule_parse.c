@@ -18,6 +18,7 @@ enum key {
 	KEY_SEVERITY,
 	KEY_VERSION,
 	KEY_ORDER,
+	KEY_LEVER,
 	KEY_COUNTERS,
 	KEY_TABLES,
 	KEY_FACTS,
@@ -26,10 +27,11 @@ enum key {
 };
 
 static const char *const key_names[KEY_NR] = {
-	"id",		"title",       "severity",
-	"version",	"order",       "needs counters",
-	"needs tables", "needs facts", "SPDX-License-Identifier",
+	"id",	 "title",	   "severity",	   "version",	  "order",
+	"lever", "needs counters", "needs tables", "needs facts", "SPDX-License-Identifier",
 };
+
+const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
 
 struct parser {
 	struct arena *arena;
@@ -170,10 +172,35 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 	return p->arena->failed ? -ENOMEM : 0;
 }
 
+/* The word of a key in names; dflt where the key is not there, -1 of another word. */
+static int word_of(const struct parser *p, enum key k, const char *const names[], int nr, int dflt)
+{
+	if (!p->value[k].at)
+		return dflt;
+	for (int i = 0; i < nr; i++)
+		if (names[i] && span_is(p->value[k], names[i]))
+			return i;
+	return -1;
+}
+
+static int take_lever(struct parser *p)
+{
+	int lever = word_of(p, KEY_LEVER, lever_names, LEVER_NR, LEVER_CAUSE);
+
+	p->rule->lever = (enum rule_lever)lever;
+	if (lever >= 0)
+		return 0;
+	return errtext_set(p->err, -EINVAL,
+			   "%s:%d: lever can only be 'direct', 'cause' or 'symptom'", p->rule->file,
+			   p->line[KEY_LEVER]);
+}
+
 static int check_keys(struct parser *p, const char *expected_id)
 {
 	static const enum key needed[] = {KEY_TITLE, KEY_SEVERITY, KEY_VERSION};
+	static const char *const order_names[ORDER_NR] = {NULL, "late", "last"};
 	struct rule *r = p->rule;
+	int order;
 
 	if (!p->value[KEY_ID].at || !span_is(p->value[KEY_ID], expected_id))
 		return errtext_set(
@@ -190,9 +217,11 @@ static int check_keys(struct parser *p, const char *expected_id)
 				p->err, -EINVAL,
 				"%s:%d: no '%s'; add a line '-- %s: ...' above the query", r->file,
 				r->sql_line, key_names[needed[i]], key_names[needed[i]]);
-	if (p->value[KEY_ORDER].at && !span_is(p->value[KEY_ORDER], "last"))
-		return errtext_set(p->err, -EINVAL, "%s:%d: order can only be 'last'", r->file,
-				   p->line[KEY_ORDER]);
+	order = word_of(p, KEY_ORDER, order_names, ORDER_NR, ORDER_FIRST);
+	if (order < 0)
+		return errtext_set(p->err, -EINVAL, "%s:%d: order can only be 'late' or 'last'",
+				   r->file, p->line[KEY_ORDER]);
+	r->order = (enum rule_order)order;
 	if (!r->sql && !r->nr_params)
 		return errtext_set(p->err, -EINVAL,
 				   "%s:1: neither a query nor a param; add a SELECT, or param "
@@ -210,8 +239,9 @@ static int finish_rule(struct parser *p)
 	r->title = one_line(p->arena, p->value[KEY_TITLE]);
 	r->severity = one_line(p->arena, p->value[KEY_SEVERITY]);
 	r->version = one_line(p->arena, p->value[KEY_VERSION]);
-	r->last = p->value[KEY_ORDER].at != NULL;
-	ret = take_words(p, KEY_COUNTERS, "_", &r->counters);
+	ret = take_lever(p);
+	if (!ret)
+		ret = take_words(p, KEY_COUNTERS, "_", &r->counters);
 	if (!ret)
 		ret = take_words(p, KEY_TABLES, "_", &r->tables);
 	if (!ret)

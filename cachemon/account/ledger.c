@@ -205,6 +205,12 @@ size_t ledger_nr_active(const struct ledger *l)
 	return l->nr_active;
 }
 
+void ledger_keep_active(struct ledger *l, size_t most)
+{
+	if (l->nr_active > most)
+		l->nr_active = most;
+}
+
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i)
 {
 	return l->active[i];

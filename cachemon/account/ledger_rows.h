@@ -104,6 +104,8 @@ struct ledger_interference *ledger_interference(const struct ledger *l, size_t i
 /* The most active files of the latest sample: only rows that are kept. */
 size_t ledger_nr_active(const struct ledger *l);
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i);
+/* No more than so many of them from now on, the most active ones. Before ledger_sort_active(). */
+void ledger_keep_active(struct ledger *l, size_t most);
 /* By database id from now on: rows that come in the order of their key fill their pages. */
 void ledger_sort_active(struct ledger *l);
 /* Database ids of file rows that were folded since the last write: to be deleted. */

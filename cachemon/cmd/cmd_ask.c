@@ -11,7 +11,7 @@ enum { QUESTION_MAX = 2000 };
 static void take_question(struct llm_args *o, const char *arg, struct argp_state *state)
 {
 	if (o->question)
-		usage_error(state, "one QUESTION at a time: put it into quotes");
+		usage_error(state, "give one QUESTION, in quotes");
 	if (strspn(arg, " \t\n") == strlen(arg))
 		usage_error(state, "QUESTION is empty");
 	if (strlen(arg) > QUESTION_MAX)
@@ -31,7 +31,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (key == ARGP_KEY_END && !o->question)
-		usage_error(state, "no QUESTION: what do you want to know of the run?");
+		usage_error(state, "QUESTION is missing");
 	return report_args_option(&o->args, key, arg, state);
 }
 
@@ -62,28 +62,26 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
 	{"cachemon ask --llm-dry-run \"why is the second epoch slow?\"",
-	 "What would be sent with this question; nothing is sent"},
+	 "Show the request for this question without sending it"},
 	{"cachemon ask --run 2 \"does readahead help this job?\"",
-	 "An answer from what run 2 measured, each statement with its evidence"},
+	 "Answer from the measurements of run 2, each statement with its evidence"},
 	{0},
 };
 
 const struct verb_spec ask_spec = {
 	.name = "ask",
-	.help = "answer a question about a run, from what was measured, in a language model's "
-		"words",
+	.help = "answer a question about a run by a language model, checked against the "
+		"measurements",
 	.operands = "QUESTION",
 	.operand = VALUE_TEXT,
 	.examples = examples,
 	.options = options,
 	.notes =
-		"Needs an endpoint: --llm-url and --llm-model, or the environment. Each statement "
-		"of "
-		"the answer is checked against the evidence that it cites; where none is left, the "
-		"data does not say. Names of files, jobs, users and hosts are sent as aliases, in "
-		"the question too.\n\n"
-		"Exits with 1 when nobody answered. Root asks nobody; through sudo the user behind "
-		"it does.",
+		"Needs an endpoint: set --llm-url and --llm-model, or the environment variables. "
+		"Each statement of the answer is checked against the evidence that it cites; if no "
+		"statement is left, the data does not say. Names of files, jobs, users and hosts "
+		"are sent as aliases, in the question too.\n\nExits with 1 if there is no answer. "
+		"Never contacts the network as root; under sudo it does so as the invoking user.",
 	.run = cmd_ask,
 };
 

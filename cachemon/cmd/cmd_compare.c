@@ -7,24 +7,56 @@
 #include "cachemon/report/compare/compare_report.h"
 #include "cachemon/model/run_name.h"
 
+enum { RUNS_MAX = 2 * COMPARE_RUNS_MAX };
+
 struct options {
 	struct report_args args;
-	const char *run[2];
+	const char *words[RUNS_MAX + 3]; /* of both sides; NULL is where "vs" was */
+	int nr, vs;			 /* vs: its place, or -1 */
 	enum compare_per per;
+	bool any;
+	bool refused;
 };
 
-enum { OPT_PER = OPT_OF_VERB };
+enum { OPT_PER = OPT_OF_VERB, OPT_ANY };
 
 static void parse_run(struct argp_state *state, const char *arg, struct options *o)
 {
-	if (state->arg_num > 1)
-		usage_error(state, "'%s' is one run too many: two are compared", arg);
-	if (!run_name_is(arg))
+	bool vs = strcmp(arg, "vs") == 0;
+
+	if (vs && o->vs >= 0)
+		usage_error(state, "'vs' is given twice: it stands once, between the runs before "
+				   "and the runs after");
+	if (!vs && !run_name_is(arg))
 		usage_error(state,
-			    "'%s' is no run: a number, the beginning of a uuid, last or "
-			    "last-1",
+			    "'%s' is not a run: give its number, the beginning of its uuid, last "
+			    "or last-1",
 			    arg);
-	o->run[state->arg_num] = arg;
+	if (o->nr > RUNS_MAX)
+		usage_error(state, "too many runs: at most %d on each side", COMPARE_RUNS_MAX);
+	if (vs)
+		o->vs = o->nr;
+	o->words[o->nr++] = vs ? NULL : arg;
+}
+
+/* "A B" is short for "A vs B". */
+static void check_runs(struct argp_state *state, struct options *o)
+{
+	if (o->vs < 0 && o->nr > 2)
+		usage_error(state,
+			    "%d runs need 'vs' between those before the change and those "
+			    "after it: cachemon compare 1 2 3 4 vs 5 6 7 8",
+			    o->nr);
+	if (o->vs < 0 && o->nr == 2) {
+		o->words[2] = o->words[1];
+		o->words[1] = NULL;
+		o->vs = 1;
+		o->nr = 3;
+	}
+	if (o->vs < 1 || o->vs == o->nr - 1)
+		usage_error(state, "two runs are needed: cachemon compare RUN_A RUN_B");
+	if (o->vs > COMPARE_RUNS_MAX || o->nr - 1 - o->vs > COMPARE_RUNS_MAX)
+		usage_error(state, "too many runs: at most %d on each side", COMPARE_RUNS_MAX);
 }
 
 static enum compare_per parse_per(struct argp_state *state, const char *arg)
@@ -38,34 +70,43 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
-	if (key == ARGP_KEY_ARG) {
+	switch (key) {
+	case ARGP_KEY_ARG:
 		parse_run(state, arg, o);
 		return 0;
-	}
-	if (key == OPT_PER) {
+	case OPT_PER:
 		o->per = parse_per(state, arg);
 		return 0;
+	case OPT_ANY:
+		o->any = true;
+		return 0;
+	case ARGP_KEY_END:
+		check_runs(state, o);
+		break;
+	default:
+		break;
 	}
-	if (key == ARGP_KEY_END && state->arg_num < 2)
-		usage_error(state, "two runs are needed: cachemon compare RUN_A RUN_B");
 	return report_args_option(&o->args, key, arg, state);
 }
 
 static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
 {
-	const struct options *o = arg;
+	struct options *o = arg;
 	const struct compare_options compare = {
 		.db = o->args.report.db,
-		.run = {o->run[0], o->run[1]},
+		.runs = {o->words, o->words + o->vs + 1},
 		.job = o->args.report.job,
+		.any = o->any,
 		.per = o->per,
 		.format = o->args.report.format,
 		.out_path = o->args.report.out_path,
 		.rules = o->args.report.rules,
 		.progress = o->args.report.progress,
 	};
+	int ret = compare_show(&compare, stdout, err);
 
-	return compare_show(&compare, stdout, err);
+	o->refused = ret == COMPARE_REFUSED;
+	return ret;
 }
 
 static const struct option_spec options[] = {
@@ -75,18 +116,20 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
 	{{"per", OPT_PER, "work|job", 0,
-	  "What figures are divided by: the work that a run did (default), or nothing, for both "
-	  "did "
-	  "the same job to its end, whatever they read for it",
+	  "work (default): divide each figure by the work that the run did; job: compare whole "
+	  "jobs, because all runs did the same job to its end",
 	  0},
 	 VALUE_CHOICE},
+	{{"any", OPT_ANY, NULL, 0, "Compare jobs even if their names or commands differ", 0},
+	 VALUE_NONE},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"cachemon compare last-1 last", "The last two runs, the one before the change first"},
 	{"cachemon compare last-1 last --per job",
-	 "Both did the same job to its end, whatever they read for it"},
+	 "Both runs did the same job to its end, however much they read"},
+	{"cachemon compare 1 2 3 4 vs 5 6 7 8", "Four runs before the change, four after it"},
 	{"cachemon compare 1 2 --db run.db -o change.html",
 	 "Two runs of another database, as one page"},
 	{0},
@@ -94,23 +137,26 @@ static const struct example examples[] = {
 
 const struct verb_spec compare_spec = {
 	.name = "compare",
-	.help = "say what changed between two runs of a job, and what of it is more than chance",
-	.operands = "RUN_A RUN_B",
+	.help = "show what changed between runs of a job, and whether it is more than chance",
+	.operands = "RUN_A... [vs] RUN_B...",
 	.operand = VALUE_RUN,
 	.examples = examples,
 	.options = options,
-	.notes = "A run is its number, the beginning of its uuid, last, or last-N. Give the one "
-		 "before the "
-		 "change first. One of them needs 20 intervals and the other two, or there is no "
-		 "test: "
-		 "watch a short job with --interval 100ms.",
+	.notes = "A run is its number, the beginning of its uuid, last, or last-N. Give the run "
+		 "before the change first; several runs need vs between before and after. Two runs "
+		 "are compared by their intervals: one needs 20 intervals, the other two. Several "
+		 "runs are compared by one value from each: 4 on each side are enough to judge the "
+		 "time, 7 to judge every figure. Jobs with different names, or with different "
+		 "commands and no name of their own, are refused without --any (status 2).",
 	.run = cmd_compare,
 };
 
 int cmd_compare(int argc, char **argv)
 {
-	struct options o = {.args.formats = &report_args_pages};
+	struct options o = {.args.formats = &report_args_pages, .vs = -1};
+	int status;
 
 	usage_parse(&compare_spec, parse_option, argc, argv, 0, &o);
-	return report_args_run(&o.args, show_comparison, &o);
+	status = report_args_run(&o.args, show_comparison, &o);
+	return o.refused ? EXIT_USAGE : status;
 }

@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "advisor/rules/rule_set.h"
+#include "advisor/rules/text.h"
+#include "cachemon/access/invoker.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
+#include "cachemon/base/parse.h"
+#include "cachemon/base/suggest.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/base/escape.h"
-#include "advisor/rules/rule_set.h"
-#include "cachemon/access/invoker.h"
-#include "cachemon/base/suggest.h"
+#include "cachemon/render/doc.h"
 
-enum { OPT_RULES = 256, IDS_MAX = 512 };
+enum { OPT_RULES = 256, OPT_FORMAT, IDS_MAX = 512 };
 
 struct options {
 	const char *id; /* NULL: list all */
 	const char *rules;
+	bool markdown;
 };
+
+static bool takes_markdown(const char *format, struct argp_state *state)
+{
+	static const char *const formats[] = {"text", "md"};
+	size_t i = 0;
+
+	if (parse_enum(format, formats, 2, &i))
+		usage_error(state, "--format is '%s' (choose text or md)", format);
+	return i;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -25,9 +42,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_RULES:
 		o->rules = usage_name(state, "--rules", arg);
 		return 0;
+	case OPT_FORMAT:
+		o->markdown = takes_markdown(arg, state);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (o->id)
-			usage_error(state, "'%s': one at a time", arg);
+			usage_error(state, "give one ID, not '%s' too", arg);
 		o->id = arg;
 		return 0;
 	default:
@@ -35,57 +55,127 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void print_line(const char *before, const char *text)
+static void put_line(struct doc *d, const char *name, const char *text)
 {
-	if (!text || !*text)
-		return;
-	fputs(before, stdout);
-	escape_lines(stdout, text);
+	if (text && *text)
+		doc_words(d, "%s: %s", name, text);
 }
 
-static void print_words(const char *before, const struct rule_words *w)
+static void put_list(struct doc *d, const char *name, const struct rule_words *w)
 {
-	for (size_t i = 0; i < w->nr; i++)
-		printf("%s%s", i ? " " : before, w->word[i]);
-	if (w->nr)
-		putchar('\n');
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; out && i < w->nr; i++)
+		fprintf(out, "%s%s", i ? ", " : "", w->word[i]);
+	text = text_end(&b);
+	d->failed |= !text;
+	put_line(d, name, text);
 }
 
-static void print_rule(const struct rule *r)
+static void put_rule(struct doc *d, const struct rule *r)
 {
-	puts("How it is decided");
-	puts("-----------------");
-	print_line("rule      ", r->file);
-	print_line("version   ", r->version);
-	print_line("severity  ", r->severity);
-	print_words("counters  ", &r->counters);
-	print_words("tables    ", &r->tables);
-	print_words("facts     ", &r->facts);
+	doc_heading(d, 2, "Rule");
+	put_line(d, "File", r->file);
+	put_line(d, "Version", r->version);
+	put_line(d, "Severity", r->severity);
+	put_list(d, "Counters", &r->counters);
+	put_list(d, "Tables", &r->tables);
+	put_list(d, "Facts", &r->facts);
 	for (size_t i = 0; i < r->nr_params; i++) {
 		const struct rule_param *p = &r->params[i];
 
-		printf("\n%s = %s%s%s\n", p->name, p->text, p->unit[0] ? " " : "", p->unit);
-		print_line("    ", p->why);
-		print_line("    set by ", p->set_by);
+		doc_words(d, "%s = %s%s%s%s%s%s%s%s", p->name, p->text, p->unit[0] ? " " : "",
+			  p->unit, p->why[0] ? ": " : "", p->why, p->set_by ? " (set by " : "",
+			  p->set_by ? p->set_by : "", p->set_by ? ")" : "");
 	}
-	putchar('\n');
 }
 
-static void print_note(const struct note *n, bool is_of_rule)
+/* The lines of a paragraph that are collected so far. */
+struct paragraph {
+	struct text_builder builder;
+	FILE *out; /* NULL: none has begun */
+};
+
+static void paragraph_add(struct paragraph *p, struct doc *d, struct span line)
 {
-	escape_lines(stdout, n->body);
-	putchar('\n');
-	print_line("Applies to: ", n->applies_to);
-	print_line("When: ", n->precondition);
+	bool first = !p->out;
+
+	if (first)
+		p->out = text_begin(&p->builder);
+	if (p->out)
+		fprintf(p->out, "%s%.*s", first ? "" : " ", (int)line.len, line.at);
+	else
+		d->failed = true;
+}
+
+static void paragraph_end(struct paragraph *p, struct doc *d)
+{
+	_cleanup_free_ char *text = p->out ? text_end(&p->builder) : NULL;
+
+	d->failed |= p->out && !text;
+	if (text)
+		doc_words(d, "%s", text);
+	p->out = NULL;
+}
+
+/* The Markdown of a note: headings, paragraphs, items of lists and blocks of code. */
+static void put_body(struct doc *d, const char *body)
+{
+	struct lines lines = {.next = body};
+	struct paragraph p = {0};
+	struct text_builder code;
+	struct span line;
+	FILE *fence = NULL;
+
+	while (lines_next(&lines, &line)) {
+		bool is_fence = span_begins(line, "```");
+
+		if (fence && is_fence) {
+			_cleanup_free_ char *text = text_end(&code);
+
+			fence = NULL;
+			doc_code(d, NULL, text ? text : "");
+		} else if (fence) {
+			fprintf(fence, "%.*s\n", (int)line.len, line.at);
+		} else if (is_fence || span_begins(line, "#") || span_begins(line, "- ") ||
+			   !span_trim(line).len) {
+			paragraph_end(&p, d);
+			if (is_fence)
+				fence = text_begin(&code);
+			else if (span_begins(line, "## "))
+				doc_heading(d, 2, "%.*s", (int)line.len - 3, line.at + 3);
+			else if (line.len)
+				paragraph_add(&p, d, line);
+		} else {
+			paragraph_add(&p, d, line);
+		}
+	}
+	paragraph_end(&p, d);
+	if (fence)
+		free(text_end(&code));
+}
+
+static void put_note(struct doc *d, const struct note *n, bool is_of_rule, bool markdown)
+{
+	if (markdown) {
+		escape_lines(d->out, n->body);
+		putc('\n', d->out);
+	} else {
+		put_body(d, n->body);
+	}
+	put_line(d, "Applies to", n->applies_to);
+	put_line(d, "When", n->precondition);
 	/* That of a finding is in the text. */
 	if (!is_of_rule)
-		print_line("Action: ", n->action);
-	print_line("Risk: ", n->risk);
-	print_line("Undo: ", n->undo);
-	print_line("Verify: ", n->verify);
-	print_line("Findings: ", n->findings.text);
-	print_line("Figures: ", n->facts);
-	print_line("Sources: ", n->source);
+		put_line(d, "Action", n->action);
+	put_line(d, "Risk", n->risk);
+	put_line(d, "Undo", n->undo);
+	put_line(d, "Verify", n->verify);
+	put_line(d, "Findings", n->findings.text);
+	put_line(d, "Figures", n->facts);
+	put_line(d, "Sources", n->source);
 }
 
 static void list_all(const struct rule_set *s)
@@ -131,26 +221,22 @@ static int refuse_id(const struct rule_set *s, const char *id)
 	return EXIT_USAGE;
 }
 
-static int explain_id(const struct rule_set *s, const char *id)
+static int explain_id(const struct rule_set *s, const struct options *o)
 {
-	const struct rule *rule = rule_set_rule(s, id);
-	const struct note *note = rule_set_note(s, id);
-	const char *title = note ? note->title : "";
+	const struct rule *rule = rule_set_rule(s, o->id);
+	const struct note *note = rule_set_note(s, o->id);
+	struct doc d = o->markdown ? doc_markdown(stdout) : doc_text(stdout);
 
 	if (!rule && !note)
-		return refuse_id(s, id);
-	title = rule ? rule->title : title;
-	printf("%s: ", id);
-	escape_lines(stdout, title);
-	putchar('\n');
+		return refuse_id(s, o->id);
+	doc_begin(&d, "%s: %s", o->id, rule ? rule->title : note->title);
 	if (note)
-		print_note(note, rule);
+		put_note(&d, note, rule, o->markdown);
 	else
-		puts("There is no note on it.");
-	putchar('\n');
+		doc_para(&d, "There is no note on it.");
 	if (rule)
-		print_rule(rule);
-	return EXIT_DONE;
+		put_rule(&d, rule);
+	return doc_end(&d) == -ENOMEM ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int load_rules(const struct options *o, struct rule_set *ret_set, struct errtext *err)
@@ -173,25 +259,27 @@ static const struct option_spec options[] = {
 	{{"rules", OPT_RULES, "DIR", 0,
 	  "Rules, notes and thresholds of a site, on top of the program's", 0},
 	 VALUE_DIRECTORY},
+	{{"format", OPT_FORMAT, "text|md", 0,
+	  "md: the note as it is written, in Markdown (default: text)", 0},
+	 VALUE_CHOICE},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
-	{"cachemon explain", "All findings and notes that there are"},
-	{"cachemon explain prefetch-waste", "The whole text of one"},
+	{"cachemon explain", "List all findings and notes"},
+	{"cachemon explain prefetch-waste", "Explain one finding"},
 	{0},
 };
 
 const struct verb_spec explain_spec = {
 	.name = "explain",
-	.help = "say what a finding means, how it is decided, what to do and how to undo it",
+	.help = "explain a finding: what it means, how it is decided, what to do, how to undo it",
 	.operands = "[ID]",
 	.operand = VALUE_FINDING,
 	.examples = examples,
 	.options = options,
-	.notes = "ID is a finding's or that of a note on another subject. Without one it lists all "
-		 "of them, "
-		 "findings first.",
+	.notes = "ID names a finding, or a note on another subject. Without ID, all of them are "
+		 "listed, findings first.",
 	.run = cmd_explain,
 };
 
@@ -211,7 +299,7 @@ int cmd_explain(int argc, char **argv)
 	for (size_t i = 0; i < set.nr_problems; i++)
 		cmd_print_rule_problem(&problems, set.problems[i]);
 	if (o.id)
-		status = explain_id(&set, o.id);
+		status = explain_id(&set, &o);
 	else
 		list_all(&set);
 	rule_set_free(&set);

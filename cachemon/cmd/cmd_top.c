@@ -87,6 +87,14 @@ static void add_watch(struct top_options *o, const char *option, char *arg)
 	}
 }
 
+static bool has_word(const struct top_options *o, const char *word)
+{
+	for (int i = 0; i < o->nr_watch; i++)
+		if (!strcmp(o->watch[i], word))
+			return true;
+	return false;
+}
+
 static void add_selector(struct argp_state *state, struct top_options *o, const char *option,
 			 char *arg)
 {
@@ -126,13 +134,17 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void check_options(struct argp_state *state, const struct top_options *o)
+static void check_options(struct argp_state *state, struct top_options *o)
 {
+	static char one_second[] = "1s";
+
 	if (o->has_selector && (o->db || o->run_given || o->replay))
 		usage_error(state,
 			    "either a job to capture, or --db, --run and --replay: not both");
 	if (o->nr_watch && !o->has_selector)
 		usage_error(state, "--interval and --level go with --pid, --cgroup or --job");
+	if (o->has_selector && !has_word(o, "--interval"))
+		add_watch(o, "--interval", one_second);
 	if (o->frames && !o->batch)
 		usage_error(state, "--frames goes with --batch");
 }

@@ -52,7 +52,9 @@ static const struct option_spec options[] = {
 	  "move pages",
 	  0},
 	 VALUE_CHOICE},
-	{{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (500ms, 5s, 2m; default: 1s)",
+	{{"interval", OPT_INTERVAL, "DUR", 0,
+	  "Length of an interval, 100ms to 1h (default: 250ms for runs of up to two minutes, else "
+	  "1s; with --live 1s)",
 	  0},
 	 VALUE_DURATION},
 	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this; CMD goes on", 0},
@@ -266,13 +268,14 @@ static int load_probes(const struct watch_options *o, struct watch_run **ret, st
 
 int cmd_watch(int argc, char **argv)
 {
-	struct watch_options o = {
-		.level = LEVEL_AUTO, .max_overhead = 0.01, .interval_ns = 1000000000};
+	struct watch_options o = {.level = LEVEL_AUTO, .max_overhead = 0.01};
 	struct watch_run *run = NULL;
 	struct errtext err = {"out of memory"};
 	int status, signal_fd;
 
 	usage_parse(&watch_spec, parse_option, argc, argv, ARGP_IN_ORDER, &o);
+	if (o.live && !o.interval_ns)
+		o.interval_ns = WATCH_COARSE_NS;
 	if (o.live && watch_view_check(&o, &err)) {
 		fprintf(stderr, "cachemon watch: %s\n", err.text);
 		return EXIT_USAGE;

@@ -22,8 +22,7 @@ static error_t take_text(struct llm_args *o, int key, const char *arg, struct ar
 	if (!is_text && key != OPT_LLM_NOTES)
 		return ARGP_ERR_UNKNOWN;
 	if (!*arg)
-		usage_error(state, "%s needs a value that is not empty",
-			    is_text ? llm_texts[i].option : "--notes");
+		usage_error(state, "%s needs a value", is_text ? llm_texts[i].option : "--notes");
 	*(is_text ? (const char **)((char *)&o->options + llm_texts[i].offset) : &o->notes) = arg;
 	o->given = true;
 	return 0;
@@ -36,8 +35,9 @@ static void check_options(const struct llm_args *o, struct argp_state *state)
 	struct errtext err = {0};
 
 	if (o->given && !o->asked)
-		usage_error(state, "options of a language model and --notes need --llm or "
-				   "--llm-dry-run");
+		usage_error(
+			state,
+			"--notes and the options of a language model need --llm or --llm-dry-run");
 	if (o->options.cert_key_file && !o->options.cert_file)
 		usage_error(state, "--llm-cert-key needs --llm-cert");
 	if (llm_config_make(&o->options, false, &config, &err))
@@ -113,11 +113,11 @@ static int print_body(void *arg, const struct model *m, struct errtext *err)
 		return e;
 	progress_over(p->how.progress);
 	if (fputs(body, stdout) < 0 || fflush(stdout))
-		return errtext_set(err, -errno, "cannot write what would be sent: %m");
+		return errtext_set(err, -errno, "cannot write the request: %m");
 	/* All of a URL may hold a secret. */
 	if (p->config.url)
 		endpoint_host(p->config.url, host, sizeof(host));
-	fprintf(stderr, "cachemon: not sent: %zu bytes, about %zu tokens at most, to %s\n",
+	fprintf(stderr, "cachemon: not sent: %zu bytes, at most about %zu tokens, to %s\n",
 		strlen(body), tokens, *host ? host : "no endpoint (see --llm-url)");
 	return 0;
 }
@@ -164,16 +164,15 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	if (ret != ARGP_ERR_UNKNOWN)
 		return ret;
 	if (key == ARGP_KEY_END && o->dry_run && (o->args.report.out_path || o->args.format_given))
-		usage_error(state, "--llm-dry-run prints what would be sent and makes no report: "
-				   "leave out -o and --format");
+		usage_error(state, "--llm-dry-run prints the request and no report: leave out -o "
+				   "and --format");
 	if (key == ARGP_KEY_ARG) {
 		report_args_operand(&o->args, arg, state);
 		return 0;
 	}
 	ret = report_args_option(&o->args, key, arg, state);
 	if (!ret && key == ARGP_KEY_END && o->asked && o->args.report.format == REPORT_CSV)
-		usage_error(state,
-			    "--llm: CSV has no place for words; use text, md, html, json or yaml");
+		usage_error(state, "--llm does not support CSV; use text, md, html, json or yaml");
 	return ret;
 }
 

@@ -34,10 +34,10 @@ enum {
 /* clang-format off */
 #define LLM_ARGS                                                                                   \
 	{{"llm", OPT_LLM, NULL, 0,                                                                 \
-	  "Let a language model word what was found; findings and numbers stay as they are", 0},   \
+	  "Add explanations by a language model; findings and numbers do not change", 0},          \
 	 VALUE_NONE},                                                                              \
 	{{"llm-dry-run", OPT_LLM_DRY_RUN, NULL, 0,                                                 \
-	  "Print what would be sent, byte for byte, and send nothing", 0},                         \
+	  "Print the request, byte for byte, without sending it", 0},                              \
 	 VALUE_NONE},                                                                              \
 	{{"llm-url", OPT_LLM_URL, "URL", 0, "Endpoint (default: $CACHEMON_LLM_URL)", 0},           \
 	 VALUE_TEXT},                                                                              \
@@ -47,27 +47,27 @@ enum {
 	  "Its API (default: $CACHEMON_LLM_API, else by the URL)", 0},                             \
 	 VALUE_CHOICE},                                                                            \
 	{{"llm-json", OPT_LLM_JSON, "schema|object|none", 0,                                       \
-	  "How JSON is asked for, for servers without schemas (default: $CACHEMON_LLM_JSON, "      \
+	  "How to request JSON, for servers without schemas (default: $CACHEMON_LLM_JSON, "        \
 	  "else schema)", 0},                                                                      \
 	 VALUE_CHOICE},                                                                            \
 	{{"llm-key-file", OPT_LLM_KEY_FILE, "FILE", 0,                                             \
 	  "File with the key, mode 0600 (default: $CACHEMON_LLM_KEY_FILE; or the key in "          \
 	  "$CACHEMON_LLM_KEY)", 0},                                                                \
 	 VALUE_FILE},                                                                              \
-	{{"llm-ca", OPT_LLM_CA, "FILE", 0, "Certificates of the endpoint's authority", 0},         \
+	{{"llm-ca", OPT_LLM_CA, "FILE", 0, "CA certificates to verify the endpoint", 0},           \
 	 VALUE_FILE},                                                                              \
-	{{"llm-cert", OPT_LLM_CERT, "FILE", 0, "Own certificate to show to the endpoint", 0},      \
+	{{"llm-cert", OPT_LLM_CERT, "FILE", 0, "Client certificate", 0},                           \
 	 VALUE_FILE},                                                                              \
-	{{"llm-cert-key", OPT_LLM_CERT_KEY, "FILE", 0, "Private key of that certificate", 0},      \
+	{{"llm-cert-key", OPT_LLM_CERT_KEY, "FILE", 0, "Private key of the client certificate", 0}, \
 	 VALUE_FILE},                                                                              \
 	{{"llm-allow-http", OPT_LLM_HTTP, NULL, 0,                                                 \
-	  "Also without encryption to another host than this one", 0},                             \
+	  "Allow http:// to other hosts (not encrypted)", 0},                                      \
 	 VALUE_NONE},                                                                              \
 	{{"llm-no-redact", OPT_LLM_NAMES, NULL, 0,                                                 \
-	  "Send names of files, jobs, users and hosts as they are, not aliases for them", 0},      \
+	  "Send names of files, jobs, users and hosts unchanged instead of aliases", 0},           \
 	 VALUE_NONE},                                                                              \
 	{{"notes", OPT_LLM_NOTES, "DIR", 0,                                                        \
-	  "Own notes for the model to cite (default: $CACHEMON_NOTES, else the user's own)", 0},   \
+	  "Your own notes for the model to cite (default: $CACHEMON_NOTES, else the user's own)", 0}, \
 	 VALUE_DIRECTORY}
 /* clang-format on */
 

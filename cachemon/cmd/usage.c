@@ -11,9 +11,10 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/parse.h"
 #include "cachemon/base/suggest.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/cmd/cmd.h"
 
-enum { WIDTH = 79, AT_VERB = 12, AT_OPTION = 22, AT_WHY = 6 };
+enum { AT_VERB = 12, AT_OPTION = 22, AT_WHY = 6 };
 
 /* One paragraph, its lines from a column on; the cursor is at the column `at`. */
 static void put_paragraph(FILE *out, const char *text, size_t len, int from, int at)
@@ -25,7 +26,7 @@ static void put_paragraph(FILE *out, const char *text, size_t len, int from, int
 
 		if (text + word > end)
 			word = (size_t)(end - text);
-		if (at > from && at + 1 + (int)word > WIDTH) {
+		if (at > from && at + 1 + (int)word >= terminal_text_width(out)) {
 			putc('\n', out);
 			at = 0;
 		}
@@ -57,7 +58,7 @@ static int put_value(FILE *out, const char *value, int at)
 		int len = (int)strcspn(value, "|");
 
 		len += value[len] == '|';
-		if (at + len > WIDTH)
+		if (at + len >= terminal_text_width(out))
 			at = fprintf(out, "\n%*s", AT_WHY, "") - 1;
 		at += fprintf(out, "%.*s", len, value);
 		value += len;

@@ -200,9 +200,9 @@ static void on_time(struct loop *l)
 		watch_run_sample(l->run, false);
 		if (now >= l->next_ns) {
 			/* A late tick does not make the next ones hurry. */
-			l->next_ns += l->o->interval_ns;
+			l->next_ns += watch_run_interval_ns(l->run);
 			if (l->next_ns <= now)
-				l->next_ns = now + l->o->interval_ns;
+				l->next_ns = now + watch_run_interval_ns(l->run);
 			if (l->live) {
 				watch_run_figures(l->run, &f);
 				watch_live_show(stderr, &f);
@@ -363,7 +363,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 
 	l.signals.cmd = cmd ? command_pid(cmd) : 0;
 	l.start_ns = clock_now_ns();
-	l.next_ns = l.start_ns + o->interval_ns;
+	l.next_ns = l.start_ns + watch_run_interval_ns(run);
 	begin_showing(&l);
 	while (!l.stop)
 		loop_once(&l);

@@ -9,6 +9,7 @@
 
 #include "cachemon/base/escape.h"
 #include "cachemon/base/human.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/plan/probe_build.h"
 
 const struct doctor_cap *doctor_caps(void)
@@ -90,7 +91,6 @@ static const char *unprivileged_means(const struct kernel_caps *caps)
 	return NULL;
 }
 
-#define WIDTH  80
 #define INDENT 15
 
 /* One line of facts "label   text", words wrapped below the text's column. */
@@ -109,7 +109,7 @@ print_line(int indent, const char *label, const char *fmt, ...)
 	while (*word) {
 		int len = (int)strcspn(word, " ");
 
-		if (column > indent && column + 1 + len > WIDTH) {
+		if (column > indent && column + 1 + len > terminal_text_width(stdout)) {
 			printf("\n%*s", indent, "");
 			column = indent;
 		} else if (column > indent) {

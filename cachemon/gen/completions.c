@@ -163,7 +163,8 @@ static void put_zsh_option(const struct docs *d, const struct verb_spec *verb,
 	fputs("' \\\n", d->out);
 }
 
-/* Each word of the operands is one; a command has all that follow, and is completed by itself
+/* Each word of the operands is one, or any number if it ends in dots; a command has all that
+ * follow, and is completed by itself
  * ("*:::" leaves out the words before it). */
 static void put_zsh_operands(const struct docs *d, const struct verb_spec *verb)
 {
@@ -177,11 +178,16 @@ static void put_zsh_operands(const struct docs *d, const struct verb_spec *verb)
 		size_t len = strcspn(at, " ");
 		bool optional = *at == '[';
 
-		fprintf(d->out, "\t\t'%s:%.*s:", optional ? ":" : "", (int)len - 2 * optional,
-			at + optional);
+		bool many = len > 3 && !memcmp(at + len - 3, "...", 3);
+
+		fprintf(d->out, "\t\t'%s:%.*s:",
+			many	   ? "*"
+			: optional ? ":"
+				   : "",
+			(int)len - 2 * optional, at + optional);
 		put_zsh_action(d, verb->operand, verb->operands);
 		fputs("' \\\n", d->out);
-		at += len;
+		at += many ? strlen(at) : len;
 	}
 	fputs("\t\t&& return\n", d->out);
 }

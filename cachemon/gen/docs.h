@@ -2,9 +2,9 @@
 /*
  * The program that writes manual pages (for scdoc) and the completions of the shells while cachemon
  * is built: a template with lines "@WORD@", each of which is filled from the tables of the verbs,
- * the rules or the SQL files. Owns nothing at run time; it is not installed.
- * docs_*() are in docs_main.c, man_*() and scd_*() in man.c, sql_*() in sql.c, those of the shells
- * in completions.c.
+ * the rules, the SQL files or the glossary. Owns nothing at run time; it is not installed.
+ * docs_*() are in docs_main.c, man_*() and scd_*() in man.c, sql_*() and md_words() in sql.c, those
+ * of the shells in completions.c.
  */
 #ifndef DOCS_H
 #define DOCS_H
@@ -16,7 +16,7 @@
 struct docs {
 	FILE *out;
 	const struct verb_spec *verb; /* NULL: the page is not of a verb */
-	char **files;		      /* SQL files, up to a NULL */
+	char **files;		      /* what it is made from, up to a NULL */
 };
 
 /* Fills one placeholder. 0 or -errno. */
@@ -25,7 +25,7 @@ typedef int docs_fill(const struct docs *d);
 docs_fill bash_verbs, bash_flags, bash_values, zsh_verbs, zsh_functions, fish_verbs, fish_options;
 docs_fill man_header, man_name, man_synopsis, man_examples, man_description, man_options, man_verbs,
 	man_see_also;
-docs_fill sql_tables, sql_terms, man_findings, man_notes;
+docs_fill sql_tables, sql_terms, md_words, man_findings, man_notes;
 
 /* Text for scdoc in which nothing is markup. */
 void scd_text(FILE *out, const char *text);

@@ -26,6 +26,7 @@ static const struct {
 	{"@SEE-ALSO@\n", man_see_also},
 	{"@TABLES@\n", sql_tables},
 	{"@TERMS@\n", sql_terms},
+	{"@WORDS@\n", md_words},
 	{"@FINDINGS@\n", man_findings},
 	{"@NOTES@\n", man_notes},
 };

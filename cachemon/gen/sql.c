@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables, columns and figures from the SQL files themselves: what they are is said there, once. */
+/* Tables, columns and figures from the comments of the SQL files, and words from docs/glossary.md.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -170,6 +171,7 @@ static int read_file(FILE *out, const char *path, void (*read)(struct reader *r,
 		return -errno;
 	while (getline(&line, &size, in) > 0)
 		read(&r, line);
+	read(&r, "\n");
 	free(line);
 	fclose(in);
 	return 0;
@@ -226,6 +228,44 @@ static void read_term(struct reader *r, const char *line)
 	scd_text(r->out, r->says);
 	fputs("\n\n", r->out);
 	r->column[0] = r->says[0] = 0;
+}
+
+static void put_word(struct reader *r)
+{
+	if (r->column[0]) {
+		fputs("*", r->out);
+		scd_text(r->out, r->column);
+		fputs("*\n\t", r->out);
+		scd_text(r->out, r->says);
+		fputs("\n\n", r->out);
+	}
+	r->column[0] = r->says[0] = 0;
+}
+
+/* "- **word**: what it is", with more lines that begin with a blank; and headings. */
+static void read_word(struct reader *r, const char *line)
+{
+	const char *end = strncmp(line, "- **", 4) ? NULL : strstr(line, "**: ");
+	char plain[TEXT_MAX];
+	size_t len = 0;
+
+	for (const char *c = end ? end + 4 : line; *c && len < sizeof(plain) - 1; c++)
+		if (!strchr("`*", *c))
+			plain[len++] = *c;
+	plain[len] = 0;
+	if (line[0] != ' ')
+		put_word(r);
+	if (end)
+		append_words(r->column, line + 4, (size_t)(end - line) - 4);
+	if (strncmp(line, "## ", 3) == 0)
+		fprintf(r->out, "%s\n", line);
+	else if (end || (line[0] == ' ' && r->column[0]))
+		append_words(r->says, plain, len);
+}
+
+int md_words(const struct docs *d)
+{
+	return d->files[0] && d->files[1] ? read_file(d->out, d->files[1], read_word) : -EINVAL;
 }
 
 int sql_terms(const struct docs *d)

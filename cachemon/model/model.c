@@ -10,6 +10,7 @@
 #include "cachemon/db/db_read.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/model/model_rows.h"
+#include "cachemon/model/run_name.h"
 
 bool model_waits_in_slices(const struct model_run *run)
 {
@@ -171,7 +172,10 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *er
 	struct rows r;
 	int ret = 0;
 
-	run_sql(db, id == MODEL_RUN_LAST ? "ORDER BY id DESC LIMIT 1" : "WHERE id = ?1", sql);
+	run_sql(db,
+		id == MODEL_RUN_LAST ? "WHERE " RUN_NAME_STARTED " ORDER BY id DESC LIMIT 1"
+				     : "WHERE id = ?1",
+		sql);
 	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
 	if (rows_next(&r)) {
 		found = true;

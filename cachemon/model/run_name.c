@@ -66,8 +66,10 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 	int ret;
 
 	if (parse_last(name, &value)) {
-		ret = first_ids(db, "SELECT id FROM run ORDER BY id DESC LIMIT 1 OFFSET ?1", NULL,
-				(int64_t)value, ids, &nr, err);
+		ret = first_ids(db,
+				"SELECT id FROM run WHERE " RUN_NAME_STARTED
+				" ORDER BY id DESC LIMIT 1 OFFSET ?1",
+				NULL, (int64_t)value, ids, &nr, err);
 	} else {
 		ret = 0;
 		if (parse_u64(name, &value) == 0 && value <= INT64_MAX)

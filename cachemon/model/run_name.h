@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a user calls a run: its number, the beginning of its uuid, "last", "last-1" (the one before
- * it). Owns those words, and what a shell may offer where a run or a job is to be named.
+ * it); runs whose command failed to start are not counted. Owns those words, and what a shell may
+ * offer where a run or a job is to be named.
  */
 #ifndef MODEL_RUN_NAME_H
 #define MODEL_RUN_NAME_H
@@ -13,6 +14,10 @@
 #include <stdio.h>
 
 #include "cachemon/base/errtext.h"
+
+/* SQL: the command of a row of run did start. "last" is never one that did not. */
+#define RUN_NAME_STARTED                                                                           \
+	"NOT (state = 'complete' AND coalesce(exit_status, 0) IN (126, 127) AND duration_ns = 0)"
 
 /* Whether a word could be one, before a database is opened. */
 bool run_name_is(const char *name);

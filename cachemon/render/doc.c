@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
@@ -47,7 +48,12 @@ static char *inert_of(bool *failed, const char *fmt, va_list args)
 void doc_begin(struct doc *d, const char *fmt, ...)
 {
 	char *title = INERT_ARGS(&d->failed, fmt);
+	FILE *plain = terminal_is_ascii(d->out) ? terminal_plain_stream(d->out) : NULL;
 
+	if (plain) {
+		d->terminal = d->out;
+		d->out = plain;
+	}
 	d->ops->begin(d, title ? title : "");
 	free(title);
 }
@@ -296,6 +302,10 @@ void doc_put_flow(struct doc *d, const struct doc_flow *flow)
 int doc_end(struct doc *d)
 {
 	d->ops->end(d);
+	if (d->terminal) {
+		fclose(d->out);
+		d->out = d->terminal;
+	}
 	if (d->failed)
 		return -ENOMEM;
 	return ferror(d->out) ? -EIO : 0;

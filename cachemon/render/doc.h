@@ -102,7 +102,8 @@ struct doc_ops;
 struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
-	void *state; /* of the renderer */
+	FILE *terminal; /* that shows ASCII alone, where out leads to it; NULL: out is the end */
+	void *state;	/* of the renderer */
 	bool failed;
 };
 

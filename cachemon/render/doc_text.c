@@ -10,19 +10,43 @@
 #include <wchar.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/figures/show.h"
 
-enum { WIDTH = 80, GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
+enum { GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 
-/* Columns of the terminal that a character takes; the C library's table, in a UTF-8 locale. */
+/* While a document is written: wcwidth() knows only the characters of the locale's charset. */
+struct text_state {
+	locale_t utf8, before;
+	int width;							/* of lines */
+	enum { BLOCK_FACTS, BLOCK_PARA, BLOCK_STEPS, BLOCK_CODE } last; /* of a screen */
+};
+
+static int page_width(const struct doc *d)
+{
+	const struct text_state *s = d->state;
+
+	return s ? s->width : terminal_text_width(d->out);
+}
+
+/* Columns of the terminal that a character takes: by the C library's table, in a UTF-8 locale; in
+ * another one as ASCII. */
 static int char_width(uint32_t cp)
 {
-	int w = cp < 0x80 ? 1 : wcwidth((wchar_t)cp);
+	char plain[TERMINAL_PLAIN_MAX];
+	int w;
 
+	if (cp < 0x80)
+		return 1;
+	if (MB_CUR_MAX == 1) {
+		terminal_plain(cp, plain);
+		return (int)strlen(plain);
+	}
+	w = wcwidth((wchar_t)cp);
 	return w < 0 ? 1 : w;
 }
 
-/* In columns, by the C library's table of widths, which wants a UTF-8 locale. */
+/* In columns. */
 static int wrap_width(const char *s)
 {
 	size_t len = strlen(s);
@@ -109,7 +133,7 @@ static void wrap_put(FILE *out, const char *s, int width, int indent)
 
 static void text_para(struct doc *d, const char *text)
 {
-	wrap_put(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, page_width(d), 0);
 	fputs("\n\n", d->out);
 }
 
@@ -130,30 +154,24 @@ static void text_heading(struct doc *d, int level, const char *text)
 {
 	int width = wrap_width(text);
 
-	wrap_put(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, page_width(d), 0);
 	putc('\n', d->out);
-	for (int i = 0; i < width && i < WIDTH; i++)
+	for (int i = 0; i < width && i < page_width(d); i++)
 		putc(" =-."[level], d -> out);
 	fputs(level < 3 ? "\n\n" : "\n", d->out);
 }
 
-/* wcwidth() knows only the characters of the locale's charset. last: what was written, of a
- * screen. */
-struct text_locale {
-	locale_t utf8;
-	locale_t before;
-	enum { BLOCK_FACTS, BLOCK_PARA, BLOCK_STEPS, BLOCK_CODE } last;
-};
-
 static void begin_locale(struct doc *d)
 {
-	struct text_locale *l = calloc(1, sizeof(*l));
+	struct text_state *s = calloc(1, sizeof(*s));
 
-	d->state = l;
-	if (l)
-		l->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	if (l && l->utf8)
-		l->before = uselocale(l->utf8);
+	d->state = s;
+	if (s) {
+		s->width = terminal_text_width(d->terminal ? d->terminal : d->out);
+		s->utf8 = newlocale(LC_CTYPE_MASK, d->terminal ? "C" : "C.UTF-8", (locale_t)0);
+		if (s->utf8)
+			s->before = uselocale(s->utf8);
+	}
 }
 
 static void text_begin(struct doc *d, const char *title)
@@ -164,13 +182,13 @@ static void text_begin(struct doc *d, const char *title)
 
 static void text_end(struct doc *d)
 {
-	struct text_locale *l = d->state;
+	struct text_state *s = d->state;
 
-	if (l && l->utf8) {
-		uselocale(l->before);
-		freelocale(l->utf8);
+	if (s && s->utf8) {
+		uselocale(s->before);
+		freelocale(s->utf8);
 	}
-	free(l);
+	free(s);
 	d->state = NULL;
 }
 
@@ -190,7 +208,7 @@ static int column_width(const struct doc_table *t, size_t column)
 }
 
 /* The width of each column; false when the table does not fit even with its text wrapped. */
-static bool fit_columns(const struct doc_table *t, int widths[])
+static bool fit_columns(const struct doc_table *t, int page, int widths[])
 {
 	int total = 0;
 	int over = 0;
@@ -200,7 +218,7 @@ static bool fit_columns(const struct doc_table *t, int widths[])
 		widths[c] = column_width(t, c);
 		total += widths[c] + GAP;
 	}
-	over = total - (own_line ? 0 : GAP) - WIDTH;
+	over = total - (own_line ? 0 : GAP) - page;
 	for (size_t c = t->nr_columns; c-- > 0 && over > 0;) {
 		int room = widths[c] - WRAP_MIN;
 		int cut = room < over ? room : over;
@@ -239,14 +257,14 @@ static int put_cell(FILE *out, enum doc_align align, const char *text, int width
 	return want + length;
 }
 
-static void put_facts(FILE *out, const struct doc_table *t)
+static void put_facts(FILE *out, const struct doc_table *t, int page)
 {
 	int width = column_width(t, 0) + GAP;
 
 	for (size_t i = 0; i + 2 <= t->nr_cells; i += 2) {
 		fputs(t->cells[i], out);
 		wrap_pad(out, width - wrap_width(t->cells[i]));
-		wrap_put(out, t->cells[i + 1], WIDTH - width, width);
+		wrap_put(out, t->cells[i + 1], page - width, width);
 		putc('\n', out);
 	}
 }
@@ -266,9 +284,9 @@ static void put_steps(struct doc *d, const struct doc_table *t)
 			title = text = NULL;
 			d->failed = true;
 		} else {
-			wrap_put(d->out, title, WIDTH, INDENT);
+			wrap_put(d->out, title, page_width(d), INDENT);
 			putc('\n', d->out);
-			wrap_put(d->out, text, WIDTH, INDENT);
+			wrap_put(d->out, text, page_width(d), INDENT);
 			putc('\n', d->out);
 		}
 		free(title);
@@ -278,7 +296,7 @@ static void put_steps(struct doc *d, const struct doc_table *t)
 
 static void text_facts(struct doc *d, const struct doc_table *t)
 {
-	put_facts(d->out, t);
+	put_facts(d->out, t, page_width(d));
 	putc('\n', d->out);
 }
 
@@ -288,14 +306,15 @@ static void text_steps(struct doc *d, const struct doc_table *t)
 	putc('\n', d->out);
 }
 
-static void put_line(FILE *out, const struct doc_table *t, char *const cells[], const int widths[])
+static void put_line(FILE *out, const struct doc_table *t, char *const cells[], int page,
+		     const int widths[])
 {
 	size_t first = t->columns[0].align == DOC_OWN_LINE ? 1 : 0;
 	int want = 0;
 	int at = 0;
 
 	if (first) {
-		wrap_put(out, cells[0], WIDTH - GAP, GAP);
+		wrap_put(out, cells[0], page - GAP, GAP);
 		putc('\n', out);
 		want = GAP;
 	}
@@ -306,7 +325,7 @@ static void put_line(FILE *out, const struct doc_table *t, char *const cells[], 
 	putc('\n', out);
 }
 
-static void put_names(FILE *out, const struct doc_table *t, const int widths[])
+static void put_names(FILE *out, const struct doc_table *t, int page, const int widths[])
 {
 	char *names[COLUMNS_MAX];
 	struct doc_column columns[COLUMNS_MAX];
@@ -319,11 +338,11 @@ static void put_names(FILE *out, const struct doc_table *t, const int widths[])
 			columns[c].align = DOC_LEFT;
 	}
 	head.columns = columns;
-	put_line(out, &head, names, widths);
+	put_line(out, &head, names, page, widths);
 }
 
 /* "name: value" lines, for a table that no page is wide enough for. */
-static void put_records(FILE *out, const struct doc_table *t)
+static void put_records(FILE *out, const struct doc_table *t, int page)
 {
 	for (size_t i = 0; i < t->nr_cells; i++) {
 		const struct doc_column *c = &t->columns[i % t->nr_columns];
@@ -332,27 +351,27 @@ static void put_records(FILE *out, const struct doc_table *t)
 		if (c->align == DOC_BAR)
 			continue;
 		fprintf(out, "%s%s%s", first ? "" : "  ", c->name, *c->name ? ": " : "");
-		wrap_put(out, t->cells[i], WIDTH - wrap_width(c->name) - 4, 4);
+		wrap_put(out, t->cells[i], page - wrap_width(c->name) - 4, 4);
 		putc('\n', out);
 	}
 }
 
 static void text_table(struct doc *d, const struct doc_table *t)
 {
-	int widths[COLUMNS_MAX] = {0};
+	int widths[COLUMNS_MAX] = {0}, page = page_width(d);
 
 	if (!t->nr_columns)
 		return;
 	if (t->caption) {
-		wrap_put(d->out, t->caption, WIDTH, 0);
+		wrap_put(d->out, t->caption, page, 0);
 		putc('\n', d->out);
 	}
-	if (t->nr_columns > COLUMNS_MAX || !fit_columns(t, widths)) {
-		put_records(d->out, t);
+	if (t->nr_columns > COLUMNS_MAX || !fit_columns(t, page, widths)) {
+		put_records(d->out, t, page);
 	} else {
-		put_names(d->out, t, widths);
+		put_names(d->out, t, page, widths);
 		for (size_t i = 0; i + t->nr_columns <= t->nr_cells; i += t->nr_columns)
-			put_line(d->out, t, t->cells + i, widths);
+			put_line(d->out, t, t->cells + i, page, widths);
 	}
 	putc('\n', d->out);
 }
@@ -375,7 +394,7 @@ static void put_series(FILE *out, const struct picture *p, const struct picture_
 		fprintf(out, "  peak %s\n", picture_shown(panel, s, top).s);
 }
 
-static void put_place(FILE *out, const struct picture *p)
+static void put_place(FILE *out, const struct picture *p, int page)
 {
 	char text[384];
 
@@ -383,7 +402,7 @@ static void put_place(FILE *out, const struct picture *p)
 		 "From left to right: %s, %s to %s; _ is none, ? is not known%s.", p->axis.name,
 		 picture_place(p, 0).s, picture_place(p, 1).s,
 		 p->axis.most > p->axis.least ? ", . is after its end" : "");
-	wrap_put(out, text, WIDTH, 0);
+	wrap_put(out, text, page, 0);
 	fputs("\n\n", out);
 }
 
@@ -393,22 +412,22 @@ static void text_picture(struct doc *d, const struct picture *p)
 		doc_names_table(d, p);
 		return;
 	}
-	wrap_put(d->out, p->title, WIDTH, 0);
+	wrap_put(d->out, p->title, page_width(d), 0);
 	fprintf(d->out, "\n");
 	if (*p->says) {
-		wrap_put(d->out, p->says, WIDTH, 0);
+		wrap_put(d->out, p->says, page_width(d), 0);
 		fputs("\n", d->out);
 	}
 	for (size_t k = 0; k < p->nr_panels; k++)
 		for (size_t i = 0; i < p->panels[k].nr_series; i++)
 			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i]);
-	put_place(d->out, p);
+	put_place(d->out, p, page_width(d));
 	doc_marks_para(d, p);
 }
 
 static void text_map(struct doc *d, const struct doc_map *map)
 {
-	wrap_put(d->out, map->name, WIDTH, 0);
+	wrap_put(d->out, map->name, page_width(d), 0);
 	putc('\n', d->out);
 	for (size_t i = 0; i < map->nr_strips; i++) {
 		int width = wrap_width(map->strips[i].name);
@@ -418,7 +437,7 @@ static void text_map(struct doc *d, const struct doc_map *map)
 		doc_strip_line(d->out, &map->strips[i]);
 		putc('\n', d->out);
 	}
-	wrap_put(d->out, map->says, WIDTH, 0);
+	wrap_put(d->out, map->says, page_width(d), 0);
 	fputs("\n\n", d->out);
 }
 
@@ -448,7 +467,7 @@ struct doc doc_text(FILE *out)
 /* A blank line where a block is of another kind than the one before it. */
 static void screen_gap(struct doc *d, int kind)
 {
-	struct text_locale *l = d->state;
+	struct text_state *l = d->state;
 
 	if (l && (int)l->last != kind)
 		putc('\n', d->out);
@@ -459,16 +478,16 @@ static void screen_gap(struct doc *d, int kind)
 static void screen_begin(struct doc *d, const char *title)
 {
 	begin_locale(d);
-	wrap_put(d->out, title, WIDTH, 0);
+	wrap_put(d->out, title, page_width(d), 0);
 	putc('\n', d->out);
 }
 
 static void screen_heading(struct doc *d, int level, const char *text)
 {
-	struct text_locale *l = d->state;
+	struct text_state *l = d->state;
 
 	putc('\n', d->out);
-	wrap_put(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, page_width(d), 0);
 	putc('\n', d->out);
 	if (l)
 		l->last = BLOCK_PARA;
@@ -477,7 +496,7 @@ static void screen_heading(struct doc *d, int level, const char *text)
 static void screen_para(struct doc *d, const char *text)
 {
 	screen_gap(d, BLOCK_PARA);
-	wrap_put(d->out, text, WIDTH, 0);
+	wrap_put(d->out, text, page_width(d), 0);
 	putc('\n', d->out);
 }
 
@@ -492,7 +511,7 @@ static void screen_code(struct doc *d, const char *language, const char *text)
 static void screen_facts(struct doc *d, const struct doc_table *t)
 {
 	screen_gap(d, BLOCK_FACTS);
-	put_facts(d->out, t);
+	put_facts(d->out, t, page_width(d));
 }
 
 static void screen_steps(struct doc *d, const struct doc_table *t)

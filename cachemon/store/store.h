@@ -88,6 +88,9 @@ void store_no_traces(struct store *st, const char *reason);
 /* From the next interval on these counters are NULL in all tables but estimate; a constant. */
 void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
 			   const char *reason);
+/* Intervals are so long from the next one on; those before are merged to the same length, some with
+ * each interval, the rest at the end. Once in a run. */
+void store_coarsen(struct store *st, uint64_t interval_ns);
 /* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err);
 /* May be called again after a failure. */

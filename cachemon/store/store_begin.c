@@ -114,14 +114,6 @@ static int take_names(struct store *st, const struct store_run *run)
 	return SQLITE_OK;
 }
 
-/* So that a timeline of short intervals is bounded too: by its rows, not by its time. */
-static uint64_t full_resolution(const struct store_limits *limits, uint64_t interval_ns)
-{
-	if (interval_ns < limits->full_ns / limits->full_rows)
-		return limits->full_rows * interval_ns;
-	return limits->full_ns;
-}
-
 static int begin_run(struct store *st, const struct store_run *run, struct errtext *err)
 {
 	char uuid[37];
@@ -151,7 +143,7 @@ int store_begin(struct store *st, const struct store_run *run, struct errtext *e
 	int ret;
 
 	st->is_auto = !strcmp(run->level, "auto");
-	st->full_ns = full_resolution(&st->limits, run->interval_ns);
+	st->full_ns = rollup_full_ns(&st->limits, run->interval_ns);
 	st->measured = run->measured;
 	ret = store_enter(st, err);
 	if (!ret) {

@@ -19,6 +19,8 @@ struct tier {
 	uint64_t next_ns;
 };
 
+enum { TIER_MINUTE, TIER_QUARTER, TIER_FINE, TIER_NR };
+
 struct store {
 	sqlite3 *db;
 	char *path;
@@ -44,9 +46,10 @@ struct store {
 	struct sample_cost cost;
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: not known */
-	struct tier tiers[2];
-	struct traces *traces;	/* NULL: there are none */
-	const char *no_traces;	/* why, until it is written */
+	struct tier tiers[TIER_NR];
+	uint64_t coarse_ns, fine_end_ns; /* 0: intervals are as long as they were */
+	struct traces *traces;		 /* NULL: there are none */
+	const char *no_traces;		 /* why, until it is written */
 	const char *gone[C_NR]; /* why it is not measured any more, until that is written */
 	sqlite3_stmt *statements[S_NR];
 };
@@ -78,7 +81,11 @@ void machine_rows_write(struct store *st, const struct sample *s, int64_t interv
 void run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
 
 /* store_rollup.c */
+/* The age from which intervals of this length are merged. */
+uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns);
 void rollup_step(struct store *st);
+/* Ends what store_coarsen() began. */
+void rollup_coarsen(struct store *st);
 
 /* store_writer.c: an SQLite code */
 int writer_mark_cut(sqlite3 *db);

@@ -8,6 +8,7 @@
  * With every counter in use such a row takes 170 bytes; when it is merged its numbers are larger
  * and it takes 310 (measured, tests/scale/database_growth.py):
  *   full     the last 15 minutes, at most 900 intervals:  900 x 256 x 170 = 39 MB, constant
+ *            (shorter intervals at the beginning have fewer rows of files, as many a second)
  *   minute   from there to 24 hours, 60 an hour:           60 x 256 x 310 = 4.8 MB an hour
  *   quarter  after that, 4 an hour:                         4 x 256 x 310 = 0.32 MB an hour
  * So the rows of the first day take at most 160 MB (39 + 24 x 4.8 + 5) and those of each further
@@ -114,6 +115,38 @@ static uint64_t time_before(uint64_t now_ns, uint64_t age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
+/* So that a timeline of short intervals is bounded too: by its rows, not by its time. */
+uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns)
+{
+	if (interval_ns < limits->full_ns / limits->full_rows)
+		return limits->full_rows * interval_ns;
+	return limits->full_ns;
+}
+
+void store_coarsen(struct store *st, uint64_t interval_ns)
+{
+	st->coarse_ns = interval_ns;
+	st->fine_end_ns = st->duration_ns;
+	st->full_ns = rollup_full_ns(&st->limits, interval_ns);
+}
+
+/* false: nothing is left of them. */
+static bool coarsen_step(struct store *st)
+{
+	const int64_t run[] = {(int64_t)st->coarse_ns, st->run_id};
+	struct tier *t = &st->tiers[TIER_FINE];
+
+	if (!t->next_ns)
+		run_ids(st, S_RUN_INTERVAL, run, 2);
+	return tier_step(st, t, st->coarse_ns, st->fine_end_ns);
+}
+
+void rollup_coarsen(struct store *st)
+{
+	while (st->coarse_ns && coarsen_step(st))
+		;
+}
+
 void rollup_step(struct store *st)
 {
 	const struct store_limits *limits = &st->limits;
@@ -121,11 +154,14 @@ void rollup_step(struct store *st)
 	uint64_t young_ns = time_before(st->duration_ns, st->full_ns);
 	uint64_t finished_ns;
 
+	for (unsigned int i = 0; i < limits->merges && st->coarse_ns; i++)
+		if (!coarsen_step(st))
+			break;
 	for (unsigned int i = 0; i < limits->merges; i++)
-		if (!tier_step(st, &st->tiers[0], limits->minute_ns, young_ns))
+		if (!tier_step(st, &st->tiers[TIER_MINUTE], limits->minute_ns, young_ns))
 			break;
 	/* The second tier leaves alone what the first still fills. */
-	finished_ns = st->tiers[0].bucket * limits->minute_ns;
-	tier_step(st, &st->tiers[1], limits->quarter_ns,
+	finished_ns = st->tiers[TIER_MINUTE].bucket * limits->minute_ns;
+	tier_step(st, &st->tiers[TIER_QUARTER], limits->quarter_ns,
 		  old_ns < finished_ns ? old_ns : finished_ns);
 }

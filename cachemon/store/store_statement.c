@@ -52,6 +52,7 @@ static const struct {
 			  "loss_map_full, loss_chunk_full, loss_ring_drops, loss_state_drops, "
 			  "loss_ghosts_dropped, loss_advice_full, loss_recursion_misses, "
 			  "loss_intervals, law_error_pages"},
+	[S_RUN_INTERVAL] = {PLAIN, "UPDATE run SET interval_ns = ?1 WHERE id = ?2", NULL},
 	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
 	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
 	[S_JOB_INSERT] = {INSERT, "job", "run_id, slot, name, selector"},

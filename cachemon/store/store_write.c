@@ -127,9 +127,10 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
 {
-	struct tier tiers[2] = {st->tiers[0], st->tiers[1]};
+	struct tier tiers[TIER_NR];
 	int ret;
 
+	memcpy(tiers, st->tiers, sizeof(tiers));
 	note_sample(st, s);
 	ret = store_enter(st, err);
 	if (!ret) {
@@ -139,8 +140,7 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s, stru
 	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);
-		st->tiers[0] = tiers[0];
-		st->tiers[1] = tiers[1];
+		memcpy(st->tiers, tiers, sizeof(tiers));
 		st->intervals_lost++;
 		return ret;
 	}
@@ -218,6 +218,7 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 		if (end->measured)
 			withdraw(st, was, end);
 		rows_write_sums(st, l, true);
+		rollup_coarsen(st);
 		traces_write(st);
 		rows_write_run(st, l, "complete", end->exit_status);
 	}
@@ -227,7 +228,10 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
 	struct store_measured was = st->measured;
+	struct tier tiers[TIER_NR];
 	int ret;
+
+	memcpy(tiers, st->tiers, sizeof(tiers));
 
 	if (end->measured) {
 		st->measured = *end->measured;
@@ -241,6 +245,7 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end, s
 	traces_settle(st, !ret);
 	if (ret) {
 		ledger_unwritten(l);
+		memcpy(st->tiers, tiers, sizeof(tiers));
 		st->measured = was;
 		return ret;
 	}

@@ -16,6 +16,11 @@
 /* CMD has ended with 0, and part of the record could not be written. */
 enum { WATCH_INCOMPLETE = 123 };
 
+/* A short run needs enough intervals for a comparison with another one. */
+#define WATCH_FINE_NS	  250000000ULL
+#define WATCH_FINE_FOR_NS 120000000000ULL
+#define WATCH_COARSE_NS	  1000000000ULL
+
 struct watch_options {
 	const char *job;
 	bool has_selector;
@@ -25,7 +30,7 @@ struct watch_options {
 	double max_overhead; /* share of the job's CPU time, 0..1 */
 	bool overhead_given;
 	bool advice_calls;
-	uint64_t interval_ns;
+	uint64_t interval_ns; /* 0: WATCH_FINE_NS, and WATCH_COARSE_NS after WATCH_FINE_FOR_NS */
 	uint64_t duration_ns; /* 0: until the job ends */
 	bool live;	      /* the full screen, not only a line */
 	bool until_eof;	      /* of standard input */
@@ -63,6 +68,8 @@ int watch_run_names_fd(const struct watch_run *run);
 void watch_run_names(struct watch_run *run);
 /* The probes' maps fill: a sample is due before the interval ends. */
 bool watch_run_pressed(const struct watch_run *run);
+/* How long the current interval is to be. */
+uint64_t watch_run_interval_ns(const struct watch_run *run);
 /* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
 uint64_t watch_run_slice_due(const struct watch_run *run);
 void watch_run_slice(struct watch_run *run);

@@ -20,6 +20,8 @@
 #define EVICTOR_NS     110
 #define FILE_ROW_NS    10000
 
+enum { FILE_ROWS_FINE = 64 };
+
 static const char over_purse[] =
 	"recording it cost more than the part of the overhead budget that detail may have";
 static const char sliced_only[] = "reads were watched in slices from here on, to stay within "
@@ -86,8 +88,12 @@ static void count_evictors(struct watch_run *run)
 /* Their price is spread over the next interval, as other detail costs all the time. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 {
-	double ns = (double)ledger_nr_active(run->ledger) * FILE_ROW_NS;
+	double ns;
 
+	/* Fine intervals have as many rows of files in a second as coarse ones. */
+	if (!run->o->interval_ns && run->interval_ns < WATCH_COARSE_NS)
+		ledger_keep_active(run->ledger, FILE_ROWS_FINE);
+	ns = (double)ledger_nr_active(run->ledger) * FILE_ROW_NS;
 	run->file_rows_share = 0;
 	if (is_shed(run, DETAIL_FILE_ROWS))
 		return false;

@@ -232,6 +232,7 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 		return errtext_set(err, -ENOMEM, "out of memory");
 	*ret = run;
 	run->o = o;
+	run->interval_ns = o->interval_ns ? o->interval_ns : WATCH_FINE_NS;
 	run->selector.cgroup.fd = -1;
 	r = machine_plan_check(err);
 	if (!r)

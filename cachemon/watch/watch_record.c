@@ -67,7 +67,7 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 		r.user = user;
 	}
 	r.started_ns = run->started_ns;
-	r.interval_ns = run->o->interval_ns;
+	r.interval_ns = run->interval_ns;
 	r.page_size_bytes = run->caps.page_size;
 	r.memory_bytes = run->caps.ram_bytes;
 	r.map_bytes = probe_set_map_bytes(run->set);

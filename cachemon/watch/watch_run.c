@@ -158,6 +158,16 @@ static void make_page_room(struct watch_run *run)
 	}
 }
 
+/* A run that is no longer short is kept in coarser intervals, all of it. */
+static void coarsen(struct watch_run *run)
+{
+	if (run->o->interval_ns || run->interval_ns == WATCH_COARSE_NS ||
+	    run->elapsed_ns < WATCH_FINE_FOR_NS)
+		return;
+	run->interval_ns = WATCH_COARSE_NS;
+	store_coarsen(run->store, WATCH_COARSE_NS);
+}
+
 int watch_run_sample(struct watch_run *run, bool last)
 {
 	bool on = probe_set_reads_on(run->set);
@@ -188,11 +198,12 @@ int watch_run_sample(struct watch_run *run, bool last)
 	s.shed = run->shed_list;
 	s.nr_shed = watch_shed_list(run);
 	ledger_apply(run->ledger, &s);
+	watch_traces_see(run, &s, last);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	s.file_sums_wait =
 		s.no_file_rows && !last && !run->store_complained && run->samples % FILE_SUMS_EVERY;
-	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
+	coarsen(run);
 	watch_take_figures(run, &s);
 	run->last_ns = now;
 	if (!last)
@@ -318,6 +329,11 @@ int watch_run_names_fd(const struct watch_run *run)
 void watch_run_names(struct watch_run *run)
 {
 	sampler_names(run->sampler);
+}
+
+uint64_t watch_run_interval_ns(const struct watch_run *run)
+{
+	return run->interval_ns;
 }
 
 bool watch_run_pressed(const struct watch_run *run)

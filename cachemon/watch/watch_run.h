@@ -49,6 +49,7 @@ struct watch_run {
 	struct calibration calibration; /* before the start */
 	uint64_t started_ns;		/* CLOCK_REALTIME, the moment of start_ns */
 	uint64_t start_ns, last_ns;	/* CLOCK_MONOTONIC */
+	uint64_t interval_ns;		/* of the next sample */
 	uint64_t elapsed_ns;
 	uint64_t samples;
 

@@ -139,13 +139,14 @@ int answer_keep(const struct wording *w, const struct answer_place *place, struc
 		return 0;
 	if (!place->path)
 		return errtext_set(ret_said, 1,
-				   "a model's words were not kept: %s; -o FILE keeps them in "
-				   "FILE.wording.json",
+				   "the model's answer was not saved: %s; use -o FILE to save it "
+				   "in FILE.wording.json",
 				   why.text);
 	if (text_print(&path, "%s.wording.json", place->path))
-		return errtext_set(ret_said, -ENOMEM, "not enough memory to keep a model's words");
+		return errtext_set(ret_said, -ENOMEM,
+				   "not enough memory to save the model's answer");
 	if (publish_write(&p, path, &err))
-		return errtext_set(ret_said, 1, "a model's words were not kept: %s; %s", why.text,
-				   err.text);
-	return errtext_set(ret_said, 1, "a model's words are kept in %s: %s", path, why.text);
+		return errtext_set(ret_said, 1, "the model's answer was not saved: %s; %s",
+				   why.text, err.text);
+	return errtext_set(ret_said, 1, "the model's answer was saved in %s: %s", path, why.text);
 }

@@ -326,9 +326,7 @@ int pack_model(const struct pack_source *from, unsigned int row, struct pack *re
 		e = pack_notes(&k, err);
 		ret->question = from->question ? packer_text(&k, from->question, 0) : NULL;
 	}
-	return e || !a->failed
-		       ? e
-		       : errtext_set(err, -ENOMEM, "not enough memory for what is to be told");
+	return e || !a->failed ? e : errtext_set(err, -ENOMEM, "not enough memory for the prompt");
 }
 
 void pack_free(struct pack *p)

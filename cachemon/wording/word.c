@@ -100,16 +100,16 @@ static int prepare(struct word *w, unsigned int row, struct errtext *err)
 	} while (w->prompt.tokens > LLM_TOKENS_IN && row < PACK_ROWS);
 	if (w->prompt.tokens > LLM_TOKENS_IN)
 		return errtext_set(err, -E2BIG,
-				   "what a model would be told is too long, about %zu tokens of "
-				   "%d: nothing is sent",
+				   "the prompt is too long (about %zu tokens, the limit is %d), so "
+				   "nothing was sent",
 				   w->prompt.tokens, LLM_TOKENS_IN);
 	w->pack.instructions = w->prompt.system;
 	w->pack.canary = PROMPT_CANARY;
 	if (redact_left(w->names, w->prompt.user, strlen(w->prompt.user)) ||
 	    redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema)))
 		return errtext_set(err, -EPERM,
-				   "a name was left in what would be sent, so nothing was sent; "
-				   "please report this");
+				   "the prompt still contains a name, so nothing was sent; please "
+				   "report this");
 	return 0;
 }
 
@@ -128,8 +128,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 
 	if (!e && !w.job)
 		e = errtext_set(err, -ENOENT,
-				"the run has no job that was watched: there is nothing "
-				"to be worded");
+				"the run has no watched job, so there is nothing to explain");
 	if (!e)
 		e = prepare(&w, 0, err);
 	prompt = wire_prompt(&w);
@@ -313,7 +312,7 @@ static int make(struct word *w, struct wording *ret, struct errtext *err)
 	if (w->how->unusable)
 		return skip(ret, LLM_NOT_CONFIGURED, w->how->unusable);
 	if (!w->job)
-		return skip(ret, LLM_NOT_CONFIGURED, "the run has no job that was watched");
+		return skip(ret, LLM_NOT_CONFIGURED, "the run has no watched job");
 	e = ask_model(w, ret, &answer, &why);
 	if (e == -EPERM || e == -E2BIG)
 		e = skip(ret, LLM_NOT_ALLOWED, why.text);
@@ -335,7 +334,7 @@ int word_model(const struct model *m, const struct word_how *how, struct wording
 	if (!e)
 		e = make(&w, &wording, err);
 	if (!e && wording.arena.failed)
-		e = errtext_set(err, -ENOMEM, "not enough memory for a model's words");
+		e = errtext_set(err, -ENOMEM, "not enough memory for the model's answer");
 	word_end(&w);
 	progress_over(how->progress);
 	if (e)

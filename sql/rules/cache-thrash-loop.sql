@@ -2,6 +2,7 @@
 -- id: cache-thrash-loop
 -- title: a set of pages larger than the cache is read in cycles, and nearly all of it is fetched again each time
 -- version: 2
+-- lever: symptom
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: lookups refaults evicted_unused evicted_dontneed evicted_reclaim_memcg demand_pages

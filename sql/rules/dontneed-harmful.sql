@@ -1,26 +1,32 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontneed-harmful
 -- title: pages dropped by advice were read again
--- version: 2
+-- version: 3
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
+-- needs tables: advice
 -- param min_returned_share = 0.3 ratio -- of the pages that the advice dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
 -- param max_memory_share = 0.95 ratio -- of the memory available or the limit: what the job read would have fitted
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
-WITH dropped AS (
+WITH own AS ( -- what the job's own calls dropped; DONTNEED of others is evicted-by-neighbour
+	SELECT f.job_id, f.directory_id, sum(a.pages_dropped) AS pages_dropped
+	FROM v_advice a JOIN v_file f ON f.file_id = a.file_id
+	WHERE a.kind = 'dontneed' AND a.pages_dropped > 0
+	GROUP BY f.job_id, f.directory_id
+), dropped AS (
 	SELECT
-		d.job_id, d.directory_id, d.path, d.page_size_bytes, d.evicted_dontneed, d.refaults,
+		d.job_id, d.directory_id, d.path, d.page_size_bytes, o.pages_dropped, d.refaults,
 		d.refault_misses, d.demand_pages + d.prefetched_pages AS fetched_pages, d.stall_ns,
 		x.dropped_refaults IS NOT NULL AS recorded,
 		x.dropped_refaults_others AS others_pages,
 		-- Where it is not known which came back: those that no other cause can explain.
 		-- What was written anew came back too, and had to be fetched by nobody.
-		min(d.evicted_dontneed, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
-			d.refaults - (d.evicted_pages - d.evicted_dontneed - d.evicted_truncate))) AS own_pages
-	FROM v_directory d
+		max(0, min(o.pages_dropped, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
+			d.refaults - (d.evicted_pages - o.pages_dropped - d.evicted_truncate)))) AS own_pages
+	FROM v_directory d JOIN own o ON o.job_id = d.job_id AND o.directory_id = d.directory_id
 		LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id
 	WHERE d.evicted_dontneed > 0
 ), room AS ( -- whether all that the job brought in would have fitted
@@ -30,8 +36,9 @@ WITH dropped AS (
 			AS room_bytes
 	FROM v_job j LEFT JOIN v_machine m ON m.run_id = j.run_id LEFT JOIN v_limit l ON l.job_id = j.job_id
 ), cost AS (
-	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes, 
-		iif(d.others_pages > 0, d.own_pages + d.others_pages, d.own_pages) AS returned_pages,
+	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes,
+		iif(d.others_pages > 0, min(d.pages_dropped, d.own_pages + d.others_pages), d.own_pages)
+			AS returned_pages,
 		-- What others waited for is not this job's time.
 		d.stall_ns * w.s_per_stall_ns * d.own_pages / nullif(d.fetched_pages, 0) AS saved_s
 	FROM dropped d JOIN room r ON r.job_id = d.job_id LEFT JOIN v_wall w ON w.job_id = d.job_id
@@ -46,10 +53,10 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
-	printf('of %,d pages that advice dropped, %,d came back%s', c.evicted_dontneed, c.returned_pages,
-		iif(c.others_pages, printf(', %,d of them for others', c.others_pages), '')) AS summary,
+	printf('of %,d pages that the job''s own calls dropped, %,d came back%s', c.pages_dropped, c.returned_pages,
+		iif(c.others_pages, printf(', %,d of them for others', min(c.others_pages, c.returned_pages)), '')) AS summary,
 	json_array(
-		json_object('metric', 'evicted_pages.dontneed', 'value', c.evicted_dontneed, 'unit', 'pages',
+		json_object('metric', 'advice.pages_dropped', 'value', c.pages_dropped, 'unit', 'pages',
 			'scope', 'directory'),
 		json_object('metric', 'returned_pages', 'value', c.returned_pages, 'unit', 'pages',
 			'scope', 'directory'),
@@ -66,6 +73,6 @@ SELECT
 	'dontneed:' || c.directory_id AS gain_cause
 FROM cost c
 WHERE c.returned_pages >= :min_returned_pages
-	AND c.returned_pages >= :min_returned_share * c.evicted_dontneed
+	AND c.returned_pages >= :min_returned_share * c.pages_dropped
 	-- Dropping is right where memory is short; where that is not known, the confidence says so.
 	AND (c.room_bytes IS NULL OR c.set_bytes <= :max_memory_share * c.room_bytes)

@@ -2,6 +2,7 @@
 -- id: memcg-limit-too-low
 -- title: the job's own memory limit throws out pages that it needs again, while the machine has memory free
 -- version: 1
+-- lever: direct
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_reclaim_memcg refaults evicted_unused evicted_dontneed demand_pages prefetched_pages
@@ -31,7 +32,7 @@ SELECT
 	END AS severity,
 	iif(j.sliced, 0.7, 0.95) AS confidence,
 	printf('the limit took %,d pages and %,d came back, while the machine had %,d MiB available at least',
-		j.evicted_reclaim_memcg, r.returned_pages, m.available_bytes_min / 1048576) AS summary,
+		j.evicted_reclaim_memcg, min(r.returned_pages, j.evicted_reclaim_memcg), m.available_bytes_min / 1048576) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.reclaim_memcg', 'value', j.evicted_reclaim_memcg,
 			'unit', 'pages', 'scope', 'job'),

@@ -2,6 +2,7 @@
 -- id: mmap-random-faults
 -- title: random touches of a mapping fetch read-around that nobody uses
 -- version: 3
+-- lever: direct
 -- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: faults_major prefetched_mmap_around mapped_pages_upper_bound

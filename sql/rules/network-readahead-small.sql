@@ -2,6 +2,7 @@
 -- id: network-readahead-small
 -- title: a network filesystem is read in order with a small window
 -- version: 2
+-- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: stall_ns wall_ns cpu_ns demand_pages prefetched_pages

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: nothing-wrong
--- title: no rule found anything to change
--- version: 3
+-- title: no rule found anything worth changing
+-- version: 4
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
+-- param floor_share = 0.01 ratio -- of the wall time: a finding that gains less is worth knowing (info), nothing to fix
 -- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults, or pages read directly, do as well
 -- param told_share = 0.05 ratio -- of the pages asked for by reads: that many faults are told too, and so are direct bytes
 -- param good_hit_ratio = 0.8 ratio -- from there on most of what the job asked for came from the page cache
 -- param good_stall_share = 0.1 ratio -- more of its time in waits, and an accelerator misses MLPerf Storage's line of 90 %
 -- param good_score = 0.8 ratio -- of the overall grade: A or B
--- param fair_score = 0.65 ratio -- of each other grade that there is: A, B or C
+-- param fair_score = 0.65 ratio -- of each grade that there is: A, B or C; where the overall grade or that of stall is worse, something must be wrong
 WITH judged AS (SELECT
 	j.*,
 	s.stall_share,
@@ -46,15 +47,16 @@ SELECT
 	1.0 - min(0.5, 0.05 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
 	-- That it serves the job well is said only where waits, hits and grades are known and bear it.
 	CASE
-		WHEN j.stall_share IS NULL THEN 'no rule found anything to change; how long the job waited '
+		WHEN j.stall_share IS NULL THEN 'no rule found anything worth changing; how long the job waited '
 			|| 'was not measured' || j.missed
-		WHEN j.stall_share >= :good_stall_share THEN 'no known finding explains it: ' || j.waited || j.missed
-		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything to change, though ' || j.bad_grade
+		WHEN j.overall < :fair_score OR j.stall_share > 1 - :fair_score THEN 'no known finding explains it: '
+			|| j.waited || j.missed
+		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything worth changing, though ' || j.bad_grade
 			|| '; ' || j.waited || j.missed
 		WHEN j.overall >= :good_score AND j.served THEN
 			'the page cache serves this job well: ' || j.waited || j.missed
 			|| '; overall grade ' || j.overall_grade
-		ELSE 'no rule found anything to change; ' || j.waited || j.missed
+		ELSE 'no rule found anything worth changing; ' || j.waited || j.missed
 			|| iif(j.overall IS NULL, '; there is no grade', '')
 		END AS summary,
 	json_array(

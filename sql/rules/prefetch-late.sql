@@ -2,6 +2,7 @@
 -- id: prefetch-late
 -- title: readers wait for pages that were fetched ahead but have not arrived
 -- version: 1
+-- lever: symptom
 -- severity: high when the job waits so at least high_share of its time, medium when at least medium_share, else low
 -- needs counters: used_late stall_ns stalls windows_sync windows_forced faults_major misses wall_ns cpu_ns
 -- param min_late_share = 0.25 ratio -- of all waits

@@ -2,6 +2,7 @@
 -- id: prefetch-waste
 -- title: much of what was fetched ahead was evicted before anybody read it
 -- version: 2
+-- lever: symptom
 -- severity: high when at least high_share of the prefetched pages with a fate were wasted, else medium; low
 --           below min_bytes_medium
 -- needs counters: evicted_unused used used_late untracked

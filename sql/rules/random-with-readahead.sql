@@ -2,6 +2,7 @@
 -- id: random-with-readahead
 -- title: random reads bring in neighbours that nobody uses
 -- version: 3
+-- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late
@@ -17,7 +18,7 @@ WITH unused AS (
 		f.job_id, f.file_id, f.directory_id, f.path, f.pattern, f.pattern_confidence, f.sliced,
 		f.pattern_confidence IS NOT NULL AND f.pattern_confidence >= :min_confidence AS sure,
 		f.page_size_bytes, f.pattern_doubt, f.all_used, f.misses,
-		f.prefetched_sync + f.prefetched_async AS ahead_pages, f.demand_pages + f.prefetched_pages AS fetched_pages,
+		f.prefetched_pages AS ahead_pages, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.stall_ns,
 		-- In a sliced run a page that is still open may have been used while nobody looked.
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
@@ -67,7 +68,7 @@ SELECT
 	min(0.95, c.pattern_confidence) AS confidence,
 	iif(c.files = 1, 'it is read ', printf('%,d files are read ', c.files)) ||
 		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
-		iif(c.ahead_pages IS NULL, ': pages were fetched ahead, and ',
+		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages, ': pages were fetched ahead, and ',
 			printf(': of %,d pages fetched ahead, ', c.ahead_pages)) ||
 		printf('%,d were not used', c.unused_pages) AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it

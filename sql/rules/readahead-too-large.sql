@@ -2,6 +2,7 @@
 -- id: readahead-too-large
 -- title: windows are far larger than what is read before the stream moves on
 -- version: 1
+-- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late

@@ -2,6 +2,7 @@
 -- id: readahead-too-small
 -- title: sequential reading is held back by the largest window that is allowed
 -- version: 3
+-- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: stall_ns stalls wall_ns cpu_ns

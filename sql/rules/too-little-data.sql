@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: too-little-data
 -- title: too little was read, or for too short a time, to judge
--- version: 4
+-- version: 5
 -- severity: info
+-- order: late
 -- needs counters: lookups faults_major demand_pages
 -- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
 -- param min_wall_ns = 200000000 ns -- shorter, and with less than eight times as many pages, it is the start of a program
@@ -32,7 +33,9 @@ SELECT
 	iif(max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL,
 		'what was seen is little, and pages added or bytes read directly were not measured', NULL) AS not_judged
 FROM v_job j
-WHERE (j.wall_ns < :min_wall_ns
+-- Where a rule found something there was enough to judge that.
+WHERE NOT EXISTS (SELECT 1 FROM v_finding f WHERE f.job_id = j.job_id)
+	AND ((j.wall_ns < :min_wall_ns
 		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
 			< 8 * :min_pages)
 	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little, and of
@@ -40,4 +43,4 @@ WHERE (j.wall_ns < :min_wall_ns
 	OR (max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL
 		AND j.lookups + j.faults_major < :min_pages)
 	OR max(j.lookups + j.faults_major, j.added_pages)
-		+ j.direct_read_bytes / j.page_size_bytes < :min_pages
+		+ j.direct_read_bytes / j.page_size_bytes < :min_pages)

@@ -41,7 +41,8 @@ SELECT
 	END AS severity,
 	0.9 AS confidence,
 	printf('of %s pages that advice brought, %,d were not read, %,d of them evicted before',
-		iif(b.pages_brought IS NULL, 'the', printf('%,d', b.pages_brought)), b.unused_pages, b.evicted_unused) AS summary,
+		-- A call that ran when the run began may have brought some that nobody counted.
+		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'the'), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',
 			'scope', 'advice'),

@@ -58,7 +58,7 @@ CREATE TEMP TABLE analysis_grade (
 	PRIMARY KEY (job_id, kind, subject_id, name)
 ) WITHOUT ROWID;
 
--- What rules have found so far, and which could not be judged: for rules with "order: last".
+-- What rules have found so far, and which could not be judged: for rules with "order: late" or "order: last".
 CREATE TEMP TABLE analysis_finding (
 	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB
 );

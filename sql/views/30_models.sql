@@ -29,7 +29,7 @@ CREATE TEMP VIEW v_directory_grade AS SELECT
 	formula  -- with the numbers put in; or why there is no grade
 FROM analysis_grade WHERE kind = 'directory';
 
--- v_finding, v_unjudged: for rules with "order: last". Sources: analysis_finding, analysis_unjudged.
+-- v_finding, v_unjudged: for rules with "order: late" or "order: last". Sources: analysis_finding, analysis_unjudged.
 CREATE TEMP VIEW v_finding AS SELECT
 	job_id, id,
 	severity,  -- info, low, medium, high

@@ -80,14 +80,14 @@ class Trial:
         known = {k: v for k, v in unjudged.items() if k != self.rule.name}
         if self.name in unjudged:
             known[self.rule.name] = unjudged[self.name]
-        self.score.take(cell, name, w, {self.rule.name} if self.name in found else set(), known)
+        self.score.take(cell, name, w, {self.rule.name: found[self.name]} if self.name in found else {}, known)
 
     def worth(self):
         return worth(self.score.tally(self.rule.name))
 
 
 class Tuner:
-    """judge(db, rules) gives ({findings}, {not judged: reason}); rules is a directory or None."""
+    """judge(db, rules) gives ({finding: severity}, {not judged: reason}); rules is a directory or None."""
 
     def __init__(self, judge, work, rules=None):
         self.judge, self.work, self.serial = judge, work, 0
@@ -131,7 +131,7 @@ class Tuner:
         rules = [r for r in self.rules.values() if not r.last]
         own, trials = Score(), self.trials(rules, {})
         for (cell, name, w, _), (found, unjudged) in self.ask(items, {}, trials):
-            own.take(cell, name, w, found & set(self.rules), unjudged)
+            own.take(cell, name, w, {k: v for k, v in found.items() if k in self.rules}, unjudged)
             for trial in trials:
                 trial.take(cell, name, w, found, unjudged)
         return [Margin(t.rule.name, *t.what, worth(own.tally(t.rule.name)), t.worth()) for t in trials]

@@ -203,25 +203,43 @@ for name in VERBS:
     examples_case(name)
 
 
-def readme():
-    with open(f"{ROOT}/README.md", encoding="utf-8") as f:
+def document(name):
+    with open(f"{ROOT}/{name}", encoding="utf-8") as f:
         return f.read().replace("\\\n", "")
 
 
 @part.case
-def examples_of_the_readme(world, stack):
-    """What it has people type of the program, from above to below. How to build is tests/run's own way."""
+def examples_of_the_documents(world, stack):
+    """The commands of the README and its guide, from above to below. tests/run builds in its own way."""
     world.record()
-    found = re.findall(r"^    ((?:sudo )?cachemon [a-z-].*|sqlite3 .*)$", readme(), re.M)
+    found = re.findall(r"^    ((?:sudo )?cachemon [a-z-].*|sqlite3 .*)$",
+                       document("README.md") + document("docs/usage.md"), re.M)
     verbs = {command.split("cachemon ")[1].split()[0] for command in found if "cachemon " in command}
-    equal("verbs that it shows", verbs, {*VERBS, "help", "--help"})
+    equal("verbs that they show", verbs, {*VERBS, "help", "--help"})
     run_examples(world, stack, found)
+
+
+@part.case
+def documents_are_listed(*_):
+    """The README is short, the index has every document, and links lead to files and headings."""
+    check(os.path.getsize(f"{ROOT}/README.md") <= 8192, "README.md is larger than 8 KB")
+    names = sorted(name for name in os.listdir(f"{ROOT}/docs") if name.endswith(".md") and name != "README.md")
+    index = re.findall(r"\]\(([\w-]+\.md)\)", document("docs/README.md"))
+    equal("documents in docs/README.md", sorted(set(index)), names)
+    for path in ("README.md", *(f"docs/{name}" for name in ("README.md", *names))):
+        for link, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", document(path)):
+            to = os.path.normpath(os.path.join(os.path.dirname(path), link)) if link else path
+            check(os.path.exists(f"{ROOT}/{to}"), f"{path}: a link to {to}, which is not there")
+            if heading:
+                there = [re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-")
+                         for line in re.findall(r"^#+ (.*)$", document(to), re.M)]
+                check(heading in there, f"{path}: no heading {heading} in {to}")
 
 
 @part.case
 def readme_is_true(world, _):
     """Its packages are those that the tests install, and its piece of a report is one that was made."""
-    text = readme()
+    text = document("README.md")
     with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
         wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()
     equal("packages", re.search(r"apt-get install (.*)", text)[1].split(), wanted)

@@ -231,6 +231,12 @@ def pages_say_all(world, stack):
     missing = [name for name in counters if not re.search(rf"^ +{name}$", made["cachemon-terms.7"], re.M)
                and not re.match("window_log2_|untracked_map_full|refault_distance_ms", name)]
     equal("counters that are no terms", missing, [])
+    with open(os.path.join(ROOT, "docs", "glossary.md"), encoding="utf-8") as f:
+        words = re.findall(r"^- \*\*(.+?)\*\*: (\S+)", f.read(), re.M)
+    check(len(words) > 40, f"{len(words)} words")
+    missing = [word for word, begins in words if not re.search(
+        rf"^ +{re.escape(word)}\n +{re.escape(begins.strip('`*'))}(?!\w)", made["cachemon-terms.7"], re.M)]
+    equal("words of the glossary that are not in cachemon-terms(7)", missing, [])
 
 
 @part.case

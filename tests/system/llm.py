@@ -21,7 +21,7 @@ from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.schema import valid  # noqa: E402
 from syslib.worded import (KEY, MODEL, NOBODY, RECORDED, Asker, as_people_see, good_and_bad,  # noqa: E402
-                           of_exchange, reply, without_words)
+                           kept, of_exchange, reply, without_words)
 
 # Those that end only when a limit does are left to the part of the wire.
 SLOW = {"silent", "stalled_body", "drip", "header_flood", "header_line", "big_chunked", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
@@ -63,7 +63,8 @@ def findings_and_numbers_are_the_same(world, stack):
         said = worded["jobs"][0]["wording"]
         equal("kept", said["kept"], 3)
         equal("dropped", sum(said["dropped"].values()), 6)
-        equal("ranking", said["ranking"], [f["id"] for f in plain["jobs"][0]["findings"]][::-1])
+        ids = [f["id"] for f in kept(plain["jobs"][0])]
+        equal("ranking", said["ranking"], [ids[1], ids[0], *ids[2:]])  # as the model has it
         check(plain["jobs"][0]["wording"] is None, "words without a model")
         equal(f"the rest of {verb}", without_words(worded), without_words(plain))
 
@@ -122,7 +123,7 @@ def beside_a_database_that_cannot_be_written(world, stack):
     valid(json.dumps(kept), "wording")
     equal("kept", kept["kept"], 3)
     out, said = world.run("advise", "--llm", **world.at(server))
-    check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
+    check(b"not saved" in said and b"statements kept" in out, f"says {said!r}")
     equal("rows", len(world.rows()), rows)
 
 
@@ -143,11 +144,11 @@ def no_words_are_not_missed(world, stack):
     for verb in ("advise", "report"):
         plain, _ = world.run(verb)
         out, said = world.run(verb, "--llm", **nobody)
-        check(plain.splitlines()[0] in out and b"No words of a model" in out, f"{verb} has no report: {out!r}")
+        check(plain.splitlines()[0] in out and b"No explanation by a model" in out, f"{verb} has no report: {out!r}")
         equal(f"{verb}: lines: {said!r}", said.count(b"\n"), 1)
-        check(b"No words of a model" in said and b"not kept" not in said, f"says {said!r}")
+        check(b"No explanation by a model" in said and b"not saved" not in said, f"says {said!r}")
         out, said = world.run(verb, "--llm", **world.at(server))
-        check(b"not kept" in said and b"statements kept" in out, f"says {said!r}")
+        check(b"not saved" in said and b"statements kept" in out, f"says {said!r}")
     equal("rows", len(world.rows()), rows)
 
 
@@ -187,7 +188,7 @@ def root_asks_nobody(world, stack):
     out, said = world.run("advise", "--llm", as_root=True, **world.at(server))
     equal("connections", server.connections, 0)
     check(b"root" in said and said.count(b"\n") == 1, f"says {said!r}")
-    check(b"dontneed-harmful" in world.run("advise", "--json")[0] and b"No words of a model" in out, "no report")
+    check(b"dontneed-harmful" in world.run("advise", "--json")[0] and b"No explanation by a model" in out, "no report")
     rows = len(world.rows())
     world.run("advise", "--llm", as_root=True, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody",
               **world.at(server))
@@ -253,7 +254,7 @@ def steering_changes_nothing(world, stack):
     equal("reason", said["reason"], None)
     check(all("critical" not in s["text"] and "evil" not in s["text"] for s in said["statements"]), f"{said}")
     check(all("Ignore" not in (s["action"] or "") for s in said["statements"]), "an action of a user's note")
-    equal("ranking has all", sorted(said["ranking"]), sorted(f["id"] for f in plain["jobs"][0]["findings"]))
+    equal("ranking has all", sorted(said["ranking"]), sorted(f["id"] for f in kept(plain["jobs"][0])))
     equal("the report", without_words(worded), plain)
 
 

@@ -73,7 +73,7 @@ def a_question_without_an_answer_is_not_missed(world, stack):
     _, said = world.run("ask", "why?", status=1, **world.at(server, "s401"))
     equal(f"lines: {said!r}", said.count(b"\n"), 1)
     _, said = world.run("ask", "why?", **world.at(server))
-    check(b"not kept" in said, f"says {said!r}")
+    check(b"not saved" in said, f"says {said!r}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import llm_tokens  # noqa: E402
 from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
-from syslib.worded import Asker, Sent, good_and_bad, of_exchange  # noqa: E402
+from syslib.worded import Asker, Sent, good_and_bad, kept, of_exchange  # noqa: E402
 
 # As the recorded database has them (sqlite3, not the program), and no note of the program's.
 NAMES = [b"/data/train", b"shard-3.bin", b"validation.bin", b"advised-random", b"train_loader", b"job train"]
@@ -49,7 +49,7 @@ def evidence_is_what_was_measured(world, _):
 def findings_are_the_rules(world, _):
     """In their order, with their severity and evidence."""
     sent, advised = world.sent("advise"), world.json("advise")
-    findings = advised["jobs"][0]["findings"]
+    findings = kept(advised["jobs"][0])
     equal("findings", [f[0] for f in sent.findings.values()], [f["id"] for f in findings])
     equal("severities", [f[1] for f in sent.findings.values()], [f["severity"] for f in findings])
     for told, finding in zip(sent.findings.values(), findings):
@@ -89,10 +89,11 @@ def figures_of_findings(world, _):
     seen = 0
     for run in ("1", "2"):
         sent, job = world.sent("advise", "--run", run), world.json("advise", "--run", run)["jobs"][0]
-        for key, finding in zip(sent.findings, job["findings"]):
+        for key, finding in zip(sent.findings, kept(job)):
             told = {e[0]: e[1] for e in sent.evidence.values() if e[2] == key or e[2].startswith(f"{key}:")}
             gain, before = finding["gain"], {"bound": "at most ", "model": "", "measured": ""}
-            equal("gain", told["gain"], before[gain["method"]] + as_shown(gain["value"], gain["unit"]))
+            if gain:
+                equal("gain", told["gain"], before[gain["method"]] + as_shown(gain["value"], gain["unit"]))
             for e in finding["evidence"]:
                 if e["metric"] not in told:
                     continue

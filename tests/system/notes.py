@@ -42,7 +42,7 @@ CODE_COLUMNS = 76
 def body_as_shown(name):
     """With the shared texts in, as people read it: from the program itself, without a user's own rules."""
     env = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "XDG_CONFIG_HOME": "", "CACHEMON_RULES": ""}
-    shown = subprocess.run([CACHEMON, "explain", name], env=env, capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run([CACHEMON, "explain", "--format", "md", name], env=env, capture_output=True, text=True, check=True).stdout
     return shown.split("\n\n", 1)[1].split("\nApplies to: ", 1)[0]
 
 

@@ -4,6 +4,7 @@
 written anew were not read again, and sentences bear the figures they have."""
 
 import os
+import random
 import re
 import sys
 
@@ -133,6 +134,60 @@ def repeats_are_of_lookups():
     return wrong
 
 
+# A whole before its part, and a part before its whole, in any sentence of a rule.
+NUMBER = r"(\d[\d,]*)"
+PARTS = ((rf"(?<!\d )\bof {NUMBER} [a-z][^;:]*?, {NUMBER} ", 1, 2), (rf"{NUMBER} of {NUMBER}\b", 2, 1),
+         (rf"\bout {NUMBER} (?:of its )?pages\b.*, at least {NUMBER} of which", 1, 2),
+         (rf"dropped {NUMBER} cached pages [^\d]*, {NUMBER} of which", 1, 2),
+         (rf"{NUMBER} were not read, {NUMBER} of them", 1, 2), (rf"{NUMBER} came back, {NUMBER} of them", 1, 2),
+         (rf"took {NUMBER} pages and {NUMBER} came back", 1, 2),
+         (rf"named {NUMBER} cached pages and dropped {NUMBER}", 1, 2))
+FACTORS = (0, 0.3, 0.8, 1, 1, 1, 1.25, 4)
+# What cannot be more than something else, of a counted row and of a row of advice, however a run goes.
+LAWS = {"misses": "lookups", "delayed_hits": "lookups", "refault_misses": "refaults", "pages_brought": "pages_asked",
+        "redundant_pages": "pages_asked", "cached_pages": "pages_asked", "pages_dropped": "cached_pages",
+        "dropped_refaults": "pages_dropped", "dropped_refaults_others": "pages_dropped"}
+
+
+def wholes_and_parts(text):
+    return [(m[whole], m[part]) for pattern, whole, part in PARTS for m in re.finditer(pattern, text)]
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def shaken(run, chance):
+    """Each figure of the run by a factor of its own, the same in every table of counters."""
+    for tables, column in list(rules.nullable(run)):
+        factor = chance.choice(FACTORS)
+        if {*tables} & {*rules.COUNTED, "advice", "interference"} and column not in ("wall_ns", "evictor_writes", "exact", "size_bytes", "processes", "limit_bytes"):
+            for table in tables:
+                run.db.execute(f"UPDATE {table} SET {column} = CAST({column} * {factor} AS INTEGER) "
+                               f"WHERE typeof({column}) = 'integer'")
+    run.db.execute("UPDATE advice SET dropped_refaults_others = ? WHERE kind = 'dontneed'", (chance.randint(0, 20000),))
+    for part, whole in LAWS.items():
+        for table in (*rules.COUNTED, "advice"):
+            if {part, whole} <= set(run.columns(table)):
+                run.db.execute(f"UPDATE {table} SET {part} = min({part}, {whole}) WHERE {whole} IS NOT NULL")
+    return run
+
+
+def no_part_exceeds_its_whole():
+    """Whatever the figures of a run are, no rule prints a part that is larger than its whole."""
+    chance, seen, wrong = random.Random(23), set(), set()
+    telling = {name: make for name, make in rules.CASES.items() if wholes_and_parts(rules.sentence_of(name, make()))}
+    for _ in range(50 if os.environ.get("CACHEMON_FULL") == "1" else 10):
+        for name, make in telling.items():
+            for row in shaken(make(), chance).views().find({name}).get(name, []):
+                for whole, part in wholes_and_parts(row["summary"]):
+                    seen.add(name)
+                    if number(part) > number(whole):
+                        wrong.add(f"{name}: {row['summary']}")
+    return sorted(wrong) + ([f"never seen: {sorted(set(telling) - seen)}"] if len(seen) < len(telling) or len(seen) < 12
+                            else [])
+
+
 def counts_are_grouped():
     """4096 pages are 4,096, as in the rest of a report; a setting is what is to be typed."""
     said = {name: rules.sentence_of(name, make()) for name, make in rules.CASES.items()}
@@ -151,6 +206,7 @@ def main():
         ("too-little-data: what is in no figure", what_is_in_no_figure),
         ("cache-thrash-loop: what repeats", repeats_are_of_lookups),
         ("large counts", counts_are_grouped),
+        ("parts and wholes", no_part_exceeds_its_whole),
     ])
 
 

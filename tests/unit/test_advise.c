@@ -120,6 +120,15 @@ static void json(void **state)
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.evidence.1.value")));
 	assert_true(cJSON_IsTrue(at(root, "jobs.0.findings.0.subject.name_escaped")));
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged.0.action")));
+	/* It is in the list as well, with the same evidence. */
+	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged_into")));
+	assert_string_equal(at(root, "jobs.0.findings.1.id")->valuestring, "site-lesser");
+	assert_string_equal(at(root, "jobs.0.findings.1.merged_into")->valuestring, "site-great");
+	assert_string_equal(at(root, "jobs.0.findings.1.evidence.0.id")->valuestring, "E3");
+	assert_non_null(at(root, "jobs.0.findings.1.gain.value"));
+	/* A fifth of the bound, times the confidence. */
+	assert_true(at(root, "jobs.0.findings.0.order_s")->valuedouble == 12.5 * 0.2 * 0.75);
+	assert_string_equal(at(root, "jobs.0.answer")->valuestring, "fix");
 	cJSON_Delete(root);
 	free(text);
 }

@@ -177,6 +177,54 @@ static bool passed(const struct analysis *a, const char *id)
 	return false;
 }
 
+/* A job that hits all the time for a second, and a rule that finds so many seconds of gain in it.
+ */
+static struct analysis analyse_gain(struct fixture *f, const char *gain)
+{
+	char text[1024];
+
+	fixture_zero(f, "job");
+	fixture_sql(f,
+		    "UPDATE job SET lookups = 100000, read_calls = 1000, read_bytes = 409600000, "
+		    "wall_ns = 1000000000, cpu_ns = 1000 WHERE id = 1");
+	snprintf(text, sizeof(text),
+		 RULE_HEAD("a-gain") RULE_ROW
+		 ", %s AS gain_value, 's' AS gain_unit, 'measured' AS gain_method FROM v_job",
+		 gain);
+	world_write(f, "a-gain.sql", text);
+	return world_analyse(f);
+}
+
+/* No job with a fix of 30 % is graded A; below the floor nothing is worth changing. */
+static void test_grade_says_the_same(void **state)
+{
+	static const struct {
+		const char *gain;
+		enum severity severity;
+		enum analysis_answer answer;
+		char letter;
+	} cases[] = {
+		{"0.3", SEVERITY_LOW, ANSWER_FIX, 'C'},
+		{"0.05", SEVERITY_LOW, ANSWER_FIX, 'A'},
+		{"0.009", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct analysis a = analyse_gain(f, cases[i].gain);
+		const struct analysis_grade *g = &a.jobs[0].grades[GRADE_OVERALL];
+
+		if (!g->letter || *g->letter != cases[i].letter)
+			fail_msg("%s: %s, %s", cases[i].gain, g->letter, g->formula);
+		assert_int_equal(world_finding(&a, "a-gain")->severity, cases[i].severity);
+		assert_int_equal(analysis_answer(&a, &a.jobs[0]), cases[i].answer);
+		assert_int_equal(a.jobs[0].nr_fixes, cases[i].answer == ANSWER_FIX);
+		assert_true((world_finding(&a, "nothing-wrong") != NULL) ==
+			    (cases[i].answer == ANSWER_NOTHING));
+		analysis_free(&a);
+	}
+}
+
 /* Judged and not found: neither what was found, nor what could not be judged, nor who sums up. */
 static void test_passed(void **state)
 {
@@ -457,6 +505,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_needs_of_tables, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_order_last, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_grade_says_the_same, world_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_passed, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin,

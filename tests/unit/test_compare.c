@@ -142,7 +142,10 @@ static void by_time(void **state)
 static void refused(struct fixture *f, const char *a, const char *b, const char *job,
 		    const char *words)
 {
-	refused_with((struct compare_options){.db = f->db, .run = {a, b}, .job = job}, words);
+	refused_with((struct compare_options){.db = f->db,
+					      .runs = {COMPARE_RUNS(a), COMPARE_RUNS(b)},
+					      .job = job},
+		     words);
 }
 
 static void names_of_runs(void **state)
@@ -186,7 +189,8 @@ static void formats(void **state)
 
 	fill_pair(f, 1000, 100);
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
-		struct compare_options o = {.db = f->db, .run = {"1", "2"}, .format = i};
+		struct compare_options o = {
+			.db = f->db, .runs = {COMPARE_RUNS("1"), COMPARE_RUNS("2")}, .format = i};
 		struct errtext err = {""};
 		char *text = NULL;
 		size_t size = 0;

@@ -12,7 +12,8 @@
 
 static char *printed(struct fixture *f, enum report_format format)
 {
-	struct compare_options o = {.db = f->db, .run = {"1", "2"}, .format = format};
+	struct compare_options o = {
+		.db = f->db, .runs = {COMPARE_RUNS("1"), COMPARE_RUNS("2")}, .format = format};
 	struct errtext err = {""};
 	char *text = NULL;
 	size_t size = 0;
@@ -63,7 +64,7 @@ static void golden(void **state)
 
 static void load(struct fixture *f, struct compare_model *m)
 {
-	struct compare_options o = {.db = f->db, .run = {"1", "2"}};
+	struct compare_options o = {.db = f->db, .runs = {COMPARE_RUNS("1"), COMPARE_RUNS("2")}};
 	struct errtext err = {""};
 	sqlite3 *db = NULL;
 
@@ -234,12 +235,15 @@ static void verdicts_open(void **state)
 	fill_pair(f, 1000, 100);
 	text = printed(f, REPORT_MARKDOWN);
 	assert_non_null(strstr(text, "after\n\nImproved: stall 75 % less"));
-	assert_non_null(strstr(text, "Time, s per GiB read: 16 before, 16 after, unchanged"));
+	assert_non_null(
+		strstr(text, "\n| time, s per GiB read | 16 | 16 | unchanged | ○ noise |\n"));
 	free(text);
 	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id %% 1000 >= 19;"
 		       "DELETE FROM interval WHERE id %% 1000 >= 19");
 	text = printed(f, REPORT_MARKDOWN);
-	assert_non_null(strstr(text, "after\n\nNot judged, because 19 and 19 intervals"));
+	assert_non_null(strstr(text, "after\n\nAs fast as before (16 to 16 s per GiB read), not "
+				     "proven: too few intervals to tell "
+				     "a change from noise (19 and 19); use --interval 100ms."));
 	free(text);
 }
 
@@ -251,7 +255,7 @@ static void facts(void **state)
 
 	fill_pair(f, 1000, 100);
 	text = printed(f, REPORT_TEXT);
-	assert_non_null(strstr(text, "Nothing that is known of the machine"));
+	assert_non_null(strstr(text, "No known property of the machine"));
 	free(text);
 	fixture_sql(f, "UPDATE run SET kernel = '6.19.0' WHERE id = 2;"
 		       "INSERT INTO device (run_id, dev_major, dev_minor, name, read_ahead_kb, "

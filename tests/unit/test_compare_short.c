@@ -6,7 +6,9 @@
 
 static void refused_per_job(struct fixture *f, const char *words)
 {
-	refused_with((struct compare_options){.db = f->db, .run = {"1", "2"}, .per = PER_JOB},
+	refused_with((struct compare_options){.db = f->db,
+					      .runs = {COMPARE_RUNS("1"), COMPARE_RUNS("2")},
+					      .per = PER_JOB},
 		     words);
 }
 

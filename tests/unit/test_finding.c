@@ -10,9 +10,16 @@
 
 #include "advisor/rules/finding.h"
 
-static const struct rule rules[] = {{.id = "a"}, {.id = "b"}, {.id = "c"},
-				    {.id = "d"}, {.id = "e"}, {.id = "f"}};
-static const struct gain_rate rate = {100, "as a test has it"};
+static const struct rule rules[] = {
+	{.id = "a", .lever = LEVER_CAUSE},  {.id = "b", .lever = LEVER_CAUSE},
+	{.id = "c", .lever = LEVER_CAUSE},  {.id = "d", .lever = LEVER_CAUSE},
+	{.id = "e", .lever = LEVER_CAUSE},  {.id = "f", .lever = LEVER_CAUSE},
+	{.id = "g", .lever = LEVER_DIRECT}, {.id = "h", .lever = LEVER_SYMPTOM}};
+
+enum { A, B, C, D, E, F, DIRECT, SYMPTOM };
+
+static const struct gain_scale scale = {
+	{.bytes_per_s = 100, .method = "as a test has it"}, {100, true}, 0.01};
 
 static struct finding make(size_t rule, enum severity severity, double gain, enum gain_unit unit,
 			   const char *cause)
@@ -35,57 +42,104 @@ static void assert_order(const struct finding *list, size_t nr, const char *ids)
 			fail_msg("%zu: %s, not %c", i, list[i].rule->id, ids[i]);
 }
 
+/* Of no known gain it is what the severity stands for: 20 s and 5 s of 100, times 0.5. */
 static void test_order(void **state)
 {
 	struct finding list[] = {
-		make(0, SEVERITY_HIGH, -1, GAIN_SECONDS, NULL), /* no gain known */
-		make(1, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
-		make(2, SEVERITY_LOW, 300, GAIN_BYTES, NULL), /* 3 s */
-		make(3, SEVERITY_INFO, 100, GAIN_SECONDS, NULL),
-		make(4, SEVERITY_MEDIUM, 2, GAIN_SECONDS, NULL),
-		make(5, SEVERITY_LOW, -1, GAIN_SECONDS, NULL),
+		make(A, SEVERITY_MEDIUM, -1, GAIN_SECONDS, NULL),
+		make(B, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
+		make(C, SEVERITY_LOW, 300, GAIN_BYTES, NULL), /* 3 s */
+		make(D, SEVERITY_INFO, 100, GAIN_SECONDS, NULL),
+		make(E, SEVERITY_MEDIUM, 2, GAIN_SECONDS, NULL),
+		make(F, SEVERITY_LOW, -1, GAIN_SECONDS, NULL),
 	};
 
-	assert_order(list, findings_rank(list, 6, &rate), "cebafd");
-	assert_true(list[0].order_s == 1.5);
-	assert_true(list[3].order_s < 0);
+	assert_order(list, findings_rank(list, 6, &scale), "acebfd");
+	assert_true(list[0].order_s == 2.5);
+	assert_true(list[1].order_s == 1);
+	assert_true(list[4].order_s < 0);
 }
 
-/* 3 s for sure before 9 s at most; bounds by severity; a gain that is hardly sure counts less. */
+/* A fifth of a bound, two thirds of what was measured; a gain that is hardly sure counts less. */
 static void test_order_of_methods(void **state)
 {
 	struct finding list[] = {
-		make(0, SEVERITY_MEDIUM, 9, GAIN_SECONDS, NULL),
-		make(1, SEVERITY_HIGH, 8, GAIN_SECONDS, NULL),
-		make(2, SEVERITY_LOW, 3, GAIN_SECONDS, NULL),
-		make(3, SEVERITY_HIGH, 4, GAIN_SECONDS, NULL),
-		make(4, SEVERITY_HIGH, -1, GAIN_SECONDS, NULL),
-		make(5, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
+		make(A, SEVERITY_MEDIUM, 2.2, GAIN_SECONDS, NULL),
+		make(B, SEVERITY_LOW, 0.054, GAIN_SECONDS, NULL),
+		make(C, SEVERITY_LOW, 3, GAIN_SECONDS, NULL),
+		make(D, SEVERITY_HIGH, 8, GAIN_SECONDS, NULL),
+		make(E, SEVERITY_HIGH, 4, GAIN_SECONDS, NULL),
 	};
 
-	list[0].gain.method = list[1].gain.method = GAIN_BOUND;
-	list[2].gain.method = GAIN_MEASURED;
-	list[3].confidence = 0.3;
-	assert_order(list, findings_rank(list, 6, &rate), "cdfbae");
+	list[0].gain.method = list[3].gain.method = GAIN_BOUND;
+	list[1].gain.method = list[2].gain.method = GAIN_MEASURED;
+	list[4].confidence = 0.1;
+	assert_order(list, findings_rank(list, 5, &scale), "cdeab");
 }
 
 static void test_merge(void **state)
 {
 	struct finding list[] = {
-		make(0, SEVERITY_HIGH, 1, GAIN_SECONDS, "x"),
-		make(1, SEVERITY_LOW, 5, GAIN_SECONDS, "x"),
-		make(2, SEVERITY_LOW, 3, GAIN_SECONDS, "y"),
-		make(3, SEVERITY_LOW, -1, GAIN_SECONDS, "x"),
-		make(4, SEVERITY_LOW, 4, GAIN_SECONDS, NULL),
-		make(5, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
+		make(A, SEVERITY_HIGH, 1, GAIN_SECONDS, "x"),
+		make(B, SEVERITY_LOW, 5, GAIN_SECONDS, "x"),
+		make(C, SEVERITY_LOW, 3, GAIN_SECONDS, "y"),
+		make(D, SEVERITY_LOW, -1, GAIN_SECONDS, "x"),
+		make(E, SEVERITY_LOW, 4, GAIN_SECONDS, NULL),
+		make(F, SEVERITY_LOW, 2, GAIN_SECONDS, NULL),
 	};
 
-	assert_order(list, findings_rank(list, 6, &rate), "becf");
+	assert_order(list, findings_rank(list, 6, &scale), "becf");
 	assert_string_equal(list[0].merged->rule->id, "a");
 	assert_string_equal(list[0].merged->merged->rule->id, "d");
 	assert_null(list[0].merged->merged->merged);
 	assert_null(list[1].merged);
 	assert_null(list[2].merged);
+	/* Behind those that stay are the others, and say into which. */
+	assert_string_equal(list[4].rule->id, "a");
+	assert_string_equal(list[5].rule->id, "d");
+	assert_ptr_equal(list[4].merged_into, &list[0]);
+	assert_ptr_equal(list[5].merged_into, &list[0]);
+	assert_null(list[0].merged_into);
+}
+
+/* The most direct remedy stays, whatever it gains; what is only worth knowing hides nothing. */
+static void test_merge_towards_the_lever(void **state)
+{
+	struct finding list[] = {
+		make(SYMPTOM, SEVERITY_HIGH, 9, GAIN_SECONDS, "x"),
+		make(B, SEVERITY_HIGH, 8, GAIN_SECONDS, "x"),
+		make(DIRECT, SEVERITY_LOW, 2, GAIN_SECONDS, "x"),
+		make(SYMPTOM, SEVERITY_LOW, 3, GAIN_SECONDS, "y"),
+		make(DIRECT, SEVERITY_INFO, 0.1, GAIN_SECONDS, "y"),
+	};
+
+	assert_order(list, findings_rank(list, 5, &scale), "hg");
+	assert_string_equal(list[1].merged->rule->id, "h");
+	assert_string_equal(list[1].merged->merged->rule->id, "b");
+	assert_string_equal(list[0].merged->rule->id, "g");
+}
+
+/* Less than a hundredth of the 100 s; as much, and what is not known, stays what it is. */
+static void test_floor(void **state)
+{
+	struct gain_scale measured = scale;
+	struct finding below = make(A, SEVERITY_HIGH, 0.99, GAIN_SECONDS, NULL);
+	struct finding at = make(A, SEVERITY_LOW, 1, GAIN_SECONDS, NULL);
+	struct finding unknown = make(A, SEVERITY_HIGH, -1, GAIN_SECONDS, NULL);
+	struct finding bytes = make(A, SEVERITY_LOW, 99, GAIN_BYTES, NULL);
+
+	finding_apply_floor(&below, &scale);
+	finding_apply_floor(&at, &scale);
+	finding_apply_floor(&unknown, &scale);
+	finding_apply_floor(&bytes, &scale);
+	assert_int_equal(below.severity, SEVERITY_INFO);
+	assert_int_equal(at.severity, SEVERITY_LOW);
+	assert_int_equal(unknown.severity, SEVERITY_HIGH);
+	/* At a rate that is assumed nobody knows how many seconds they are. */
+	assert_int_equal(bytes.severity, SEVERITY_LOW);
+	measured.rate.measured = true;
+	finding_apply_floor(&bytes, &measured);
+	assert_int_equal(bytes.severity, SEVERITY_INFO);
 }
 
 static void test_causes_are_a_jobs_own(void **state)
@@ -94,7 +148,7 @@ static void test_causes_are_a_jobs_own(void **state)
 				 make(1, SEVERITY_LOW, 5, GAIN_SECONDS, "x")};
 
 	list[1].job_id = 2;
-	assert_order(list, findings_rank(list, 2, &rate), "ab");
+	assert_order(list, findings_rank(list, 2, &scale), "ab");
 }
 
 static void test_rate(void **state)
@@ -112,7 +166,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order), cmocka_unit_test(test_order_of_methods),
-		cmocka_unit_test(test_merge), cmocka_unit_test(test_causes_are_a_jobs_own),
+		cmocka_unit_test(test_merge), cmocka_unit_test(test_merge_towards_the_lever),
+		cmocka_unit_test(test_floor), cmocka_unit_test(test_causes_are_a_jobs_own),
 		cmocka_unit_test(test_rate),
 	};
 

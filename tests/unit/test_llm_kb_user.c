@@ -147,7 +147,7 @@ static void test_problems(void **state)
 	assert_int_equal(symlink("/dev/zero", scratch_path(&w->dir, "notes/zero.md", path)), 0);
 	load(w, "notes");
 	assert_problem(w, "large.md:1: longer than 256 KiB");
-	assert_problem(w, "nul.md:1: holds a NUL byte");
+	assert_problem(w, "nul.md:1: contains a NUL byte");
 	assert_problem(w, "bare.md:1: no front matter");
 	assert_problem(w, "open.md:2: the front matter has no end");
 	assert_problem(w, "fence.md:5: a block of code has no end");
@@ -233,7 +233,7 @@ static void test_too_many(void **state)
 	load(w, "notes");
 	assert_int_equal(w->kb->nr_notes, w->set.nr_notes + KB_USER_NOTES_MAX);
 	assert_int_equal(w->nr_problems, 1);
-	assert_non_null(strstr(w->problems[0], "'n004096.md' and all behind it are left out"));
+	assert_non_null(strstr(w->problems[0], "'n004096.md' and the notes after it are left out"));
 }
 
 int main(void)

@@ -180,7 +180,7 @@ static void test_retry_after(void **state)
 		o = outcome(&c, &t);
 		assert_int_equal(outcome_again(&o, 1, c.left_ns, UINT32_MAX, &wait),
 				 cases[i].again);
-		assert_true(!strstr(o.line, "longer than there is time") == cases[i].again);
+		assert_true(!strstr(o.line, "longer than the time left") == cases[i].again);
 		if (cases[i].again)
 			assert_int_equal(wait, (uint64_t)cases[i].after_s * SECOND);
 	}
@@ -196,9 +196,9 @@ static void test_no_time(void **state)
 	assert_true(outcome_again(&o, 1, OUTCOME_LEFT_MIN_NS, 0, &wait));
 	assert_false(outcome_again(&o, 1, OUTCOME_LEFT_MIN_NS - 1, 0, &wait));
 	assert_false(outcome_again(&o, 1, 0, 0, &wait));
-	assert_null(strstr(o.line, "in time"));
+	assert_null(strstr(o.line, "did not answer within"));
 	c.left_ns = 0;
-	assert_non_null(strstr(outcome(&c, &t).line, "in time"));
+	assert_non_null(strstr(outcome(&c, &t).line, "did not answer within"));
 }
 
 static void test_retry_after_text(void **state)
@@ -265,7 +265,7 @@ static void test_plainer(void **state)
 		reason = o.line;
 		/* How JSON is asked for is the user's to say. */
 		assert_int_equal(attempts(o), 1);
-		assert_non_null(strstr(reason, "refuses (status 400)"));
+		assert_non_null(strstr(reason, "refused the request (status 400)"));
 		if (cases[i].option)
 			assert_non_null(strstr(reason, cases[i].option));
 		else
@@ -281,7 +281,7 @@ static enum complaint complaint_of(const struct outcome *o)
 	return o->too_long			   ? LONG
 	       : o->other_limit			   ? TOKENS
 	       : strstr(o->line, "quota is used")  ? QUOTA
-	       : strstr(o->line, "; if it knows ") ? FORM
+	       : strstr(o->line, "; if it does not support ") ? FORM
 						   : NONE;
 }
 

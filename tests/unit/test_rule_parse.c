@@ -39,7 +39,7 @@ static void test_rule(void **state)
 	assert_string_equal(r.title, "a title");
 	assert_string_equal(r.severity, "high when much, else low");
 	assert_string_equal(r.version, "3");
-	assert_true(r.last);
+	assert_int_equal(r.order, ORDER_LAST);
 	assert_int_equal(r.counters.nr, 2);
 	assert_string_equal(r.counters.word[1], "misses");
 	assert_int_equal(r.counters.line, 8);
@@ -84,7 +84,9 @@ static void test_rule_mistakes(void **state)
 		{"-- id: r\n-- titel: t\n", "f:2: unknown key 'titel'; did you mean 'title'?"},
 		{"-- id: r\nxyz", "f:2: no 'title'"},
 		{"-- id: r\n-- some words\n", "f:2: unknown key 'some words'; see"},
-		{HEAD "-- order: first\nSELECT 1", "f:5: order can only be 'last'"},
+		{HEAD "-- order: first\nSELECT 1", "f:5: order can only be 'late' or 'last'"},
+		{HEAD "-- lever: long\nSELECT 1",
+		 "f:5: lever can only be 'direct', 'cause' or 'symptom'"},
 		{HEAD "-- needs counters: a;b\nSELECT 1", "f:5: 'a;b' is no name"},
 		{HEAD "-- needs facts: view\nSELECT 1",
 		 "f:5: 'view' is no fact; write VIEW.COLUMN"},

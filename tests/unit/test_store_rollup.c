@@ -75,6 +75,42 @@ static void write_one(struct fixture *f, uint64_t n, uint64_t spread, uint64_t s
 		fail_msg("%s", err.text);
 }
 
+/* Four intervals become one of the length that those after them have, and the run says so. */
+static void test_fine_beginning(void **state)
+{
+	const uint64_t fine_ns = SECOND_NS / 4;
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct errtext err;
+	struct test_sample t;
+
+	begin(f, NULL, fine_ns);
+	for (uint64_t n = 0; n < 480; n++)
+		write_one(f, n, 20, fine_ns);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval"), 480);
+	store_coarsen(f->st, SECOND_NS);
+	for (uint64_t n = 480; n < 490; n++) {
+		test_sample(&t, n, 20);
+		t.s.start_ns = (n - 360) * SECOND_NS;
+		t.s.duration_ns = SECOND_NS;
+		ledger_apply(f->l, &t.s);
+		assert_int_equal(store_write(f->st, f->l, &t.s, &err), 0);
+	}
+	/* Some with each interval, in their order. */
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 4"), 10);
+	assert_int_equal(ask(db, "SELECT interval_ns FROM run"), SECOND_NS);
+	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, &err), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval"), 130);
+	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 4 AND "
+				 "start_ns % 1000000000 = 0 AND duration_ns = 1000000000"),
+			 120);
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i "
+				 "JOIN job ON job.id = job_id WHERE slot = 1"),
+			 test_misses(490));
+	assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"),
+			 test_misses(490) - 2 * 490);
+}
+
 static void test_sums_stay(void **state)
 {
 	const struct store_limits limits = small_limits();
@@ -189,8 +225,11 @@ static void test_long_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROLLUP_TEST(test_sums_stay),	   ROLLUP_TEST(test_merged_rows_keep_the_top_files),
-		ROLLUP_TEST(test_short_intervals), ROLLUP_TEST(test_tiers_that_meet),
+		ROLLUP_TEST(test_fine_beginning),
+		ROLLUP_TEST(test_sums_stay),
+		ROLLUP_TEST(test_merged_rows_keep_the_top_files),
+		ROLLUP_TEST(test_short_intervals),
+		ROLLUP_TEST(test_tiers_that_meet),
 		ROLLUP_TEST(test_long_intervals),
 	};
 

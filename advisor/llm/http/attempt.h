@@ -53,7 +53,7 @@ enum {
 
 struct outcome {
 	enum llm_outcome outcome;
-	char line[OUTCOME_LINE_MAX + 4]; /* inert; "": it is an answer */
+	char line[OUTCOME_LINE_MAX + 1]; /* "": it is an answer */
 	bool passing;			 /* another attempt may fare better */
 	bool too_long;			 /* the prompt */
 	bool other_limit;		 /* max_tokens is refused: it has another name there */

@@ -16,6 +16,7 @@
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/escape.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -60,24 +61,24 @@ static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct
 				   "CACHEMON_LLM_MODEL");
 	if (!config->model)
 		return errtext_set(err, LLM_NOT_CONFIGURED,
-				   "it is not said which model to ask: set CACHEMON_LLM_MODEL");
+				   "no model name is configured: set CACHEMON_LLM_MODEL");
 	if (endpoint_make(config->url, config->api, &q->endpoint, err))
 		return LLM_NOT_ALLOWED;
 	memcpy(a->host, q->endpoint.host, sizeof(a->host));
-	utf8_inert(a->model, sizeof(a->model), config->model, sizeof(a->model) - 1);
+	escape_inert_to(a->model, sizeof(a->model), config->model);
 	if (q->endpoint.plain && !q->endpoint.loopback && !config->allow_http)
 		return errtext_set(err, LLM_NOT_ALLOWED,
-				   "%.100s is another machine, and http:// would let anybody on "
-				   "the way read: use https://, or allow it with --llm-allow-http",
+				   "http:// to %.100s, another machine, is not encrypted: use "
+				   "https://, or allow it with --llm-allow-http",
 				   q->endpoint.host);
 	if (geteuid() == 0)
-		return errtext_set(err, LLM_NOT_ALLOWED,
-				   "root does not talk to the network: run this as a user, or as "
-				   "root by sudo of a user");
+		return errtext_set(
+			err, LLM_NOT_ALLOWED,
+			"root does not contact the network: run this as a user, or through sudo");
 	r = confine();
 	if (r)
 		return errtext_set(err, LLM_NOT_ALLOWED,
-				   "no model is asked: this process cannot give up its "
+				   "no model was contacted, because this process cannot drop its "
 				   "privileges: %s",
 				   strerror(-r));
 	return key_read(config->key_env, config->key_file, &q->key, err) ? LLM_NOT_ALLOWED
@@ -103,8 +104,8 @@ static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answ
 	    (uint64_t)a->tokens_in * BYTES_A_TOKEN_MAX >= bytes)
 		return;
 	snprintf(a->warning, sizeof(a->warning),
-		 "%.100s counts %lld tokens in a prompt of %zu bytes: it seems to have read a part "
-		 "of it only; is its context large enough?",
+		 "%.100s counted %lld tokens in a prompt of %zu bytes, so it probably read only a "
+		 "part of it; check the size of its context",
 		 a->host, (long long)a->tokens_in, bytes);
 }
 
@@ -159,7 +160,6 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 					   "the request could not be made: %s", strerror(-e));
 		to->attempts++;
 		look_at_clock(q, deadline_ns);
-		key_mask(&q->key, transport.body, transport.len);
 		outcome_of(q, &transport, &reply, &o);
 		transport_result_free(&transport);
 		/* Another name of the limit, once, is no try. */
@@ -204,7 +204,7 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	sigaction(SIGPIPE, &before, NULL);
 	key_wipe(&q.key);
 	look_for_cut_prompt(prompt, ret);
-	utf8_inert(ret->reason, sizeof(ret->reason), err.text, OUTCOME_LINE_MAX);
+	escape_inert_to(ret->reason, sizeof(ret->reason), err.text);
 	ret->duration_ns = clock_now_ns() - start;
 }
 
@@ -222,7 +222,7 @@ int llm_request_body(const struct llm_config *config, const struct llm_prompt *p
 
 	if (r)
 		return errtext_set(err, r,
-				   r == -EINVAL ? "the schema of the answer is no JSON"
+				   r == -EINVAL ? "the schema of the answer is not JSON"
 						: "no memory for the request");
 	return 0;
 }

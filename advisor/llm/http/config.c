@@ -11,9 +11,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "advisor/llm/http/wire.h"
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/base/parse.h"
 
 static void cleanup_url(CURLU **u)
@@ -100,25 +100,27 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	/* The text may hold a password: it is not repeated. */
 	if (code)
 		return errtext_set(err, -EINVAL,
-				   "the model's URL is none (%s); as in https://host/v1",
+				   "invalid model URL (%s); use a URL such as https://host/v1",
 				   curl_url_strerror(code));
 	if (!get_part(u, CURLUPART_SCHEME, text, sizeof(text)))
-		return errtext_set(err, -EINVAL, "the model's URL needs https:// or http://");
+		return errtext_set(err, -EINVAL,
+				   "the model URL must begin with https:// or http://");
 	e.plain = !strcmp(text, "http");
 	if (!e.plain && strcmp(text, "https") != 0)
-		return errtext_set(err, -EINVAL,
-				   "the model's URL is of %.20s, not of https or http", text);
+		return errtext_set(err, -EINVAL, "the model URL uses %.20s; use https or http",
+				   text);
 	/* A longer one makes the whole too long. */
 	if (get_part(u, CURLUPART_USER, e.url, sizeof(e.url)) ||
 	    get_part(u, CURLUPART_PASSWORD, e.url, sizeof(e.url)))
-		return errtext_set(err, -EINVAL,
-				   "the model's URL holds a user or a password: put the key in "
-				   "CACHEMON_LLM_KEY, or in a file named by CACHEMON_LLM_KEY_FILE");
+		return errtext_set(
+			err, -EINVAL,
+			"the model URL contains a user or a password: put the key in "
+			"CACHEMON_LLM_KEY, or in a file and its name in CACHEMON_LLM_KEY_FILE");
 	if (!get_part(u, CURLUPART_HOST, e.name, sizeof(e.name) - 8) || !complete(u, api, &e))
-		return errtext_set(err, -EINVAL, "the model's URL has no host, or is too long");
+		return errtext_set(err, -EINVAL, "the model URL has no host or is too long");
 	get_part(u, CURLUPART_PORT, port, sizeof(port));
 	snprintf(text, sizeof(text), "%s%s%s", e.name, *port ? ":" : "", port);
-	utf8_inert(e.host, sizeof(e.host), text, sizeof(e.host) - 1);
+	escape_inert_to(e.host, sizeof(e.host), text);
 	e.loopback = is_loopback(e.name);
 	*ret = e;
 	return 0;
@@ -142,7 +144,7 @@ void endpoint_host(const char *url, char *ret, size_t size)
 
 	if (u && !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME))
 		get_part(u, CURLUPART_HOST, host, sizeof(host));
-	utf8_inert(ret, size, host, size - 1);
+	escape_inert_to(ret, size, host);
 }
 
 /* One that is set to nothing is not set. */
@@ -172,13 +174,13 @@ static int choose_forms(struct llm_config *c, struct errtext *err)
 
 	if (c->api_name && parse_enum(c->api_name, llm_api_names, 2, &api))
 		return errtext_set(err, -EINVAL,
-				   "the API of a model is '%.40s' (--llm-api, CACHEMON_LLM_API): "
-				   "it is openai or anthropic",
+				   "unknown API '%.40s' (--llm-api, CACHEMON_LLM_API): choose "
+				   "openai or anthropic",
 				   c->api_name);
 	if (c->json_name && parse_enum(c->json_name, llm_json_names, LLM_JSON_NR, &json))
 		return errtext_set(err, -EINVAL,
-				   "the form of JSON is '%.40s' (--llm-json, CACHEMON_LLM_JSON): "
-				   "it is schema, object or none",
+				   "unknown form of JSON '%.40s' (--llm-json, CACHEMON_LLM_JSON): "
+				   "choose schema, object or none",
 				   c->json_name);
 	c->api = (enum llm_api)api;
 	c->json = (enum llm_json)json;
@@ -250,13 +252,13 @@ static int take_key(const char *text, size_t len, const char *place, struct key 
 		len--;
 	}
 	if (len == 0)
-		return errtext_set(err, -EINVAL, "there is no key in %.200s", place);
+		return errtext_set(err, -EINVAL, "%.200s contains no key", place);
 	if (len > KEY_MAX)
-		return errtext_set(err, -EINVAL, "the key in %.200s is too long to be one", place);
+		return errtext_set(err, -EINVAL, "the key in %.200s is too long", place);
 	for (size_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return errtext_set(err, -EINVAL,
-					   "the key in %.200s holds a blank, a line's end or "
+					   "the key in %.200s contains a blank, a line break or "
 					   "another character that no key has",
 					   place);
 	memcpy(ret->text, text, len);
@@ -279,13 +281,13 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 	if (fstat(fd, &st))
 		return errtext_set(err, -errno, "the key file %.200s: %m", path);
 	if (st.st_uid != geteuid())
-		return errtext_set(err, -EACCES,
-				   "the key file %.200s belongs to user %u, not to %u who asks",
-				   path, st.st_uid, geteuid());
+		return errtext_set(
+			err, -EACCES,
+			"the key file %.200s belongs to user %u, but this process runs as user %u",
+			path, st.st_uid, geteuid());
 	if (st.st_mode & 077)
 		return errtext_set(err, -EACCES,
-				   "others than its owner have rights to the key file %.200s: "
-				   "chmod 600",
+				   "other users can access the key file %.200s: run chmod 600",
 				   path);
 	do {
 		n = read(fd, text + len, sizeof(text) - len);
@@ -316,40 +318,8 @@ void key_wipe(struct key *k)
 	explicit_bzero(k, sizeof(*k));
 }
 
-/* How much of the bytes is the character, as it is or as JSON may write it; 0: it is another. */
-static size_t character_at(const char *at, size_t left, char c)
+void key_mask(const struct key *k, char *text)
 {
-	char escape[8];
-
-	snprintf(escape, sizeof(escape), "\\u%04x", (unsigned int)c);
-	if (left >= 6 && strncasecmp(at, escape, 6) == 0)
-		return 6;
-	if (left >= 2 && *at == '\\' && at[1] == c && strchr("\"\\/", c))
-		return 2;
-	return left && *at == c;
-}
-
-/* How much of the bytes is the key; 0: it is not there. */
-static size_t key_at(const struct key *k, const char *at, size_t left)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < k->len; i++) {
-		size_t n = character_at(at + used, left - used, k->text[i]);
-
-		if (!n)
-			return 0;
-		used += n;
-	}
-	return used;
-}
-
-void key_mask(const struct key *k, char *bytes, size_t len)
-{
-	for (size_t at = 0; k->len >= MASKED_MIN && at < len;) {
-		size_t used = key_at(k, bytes + at, len - at);
-
-		memset(bytes + at, '*', used);
-		at += used ? used : 1;
-	}
+	while (text && k->len >= MASKED_MIN && (text = strstr(text, k->text)))
+		memset(text, '*', k->len);
 }

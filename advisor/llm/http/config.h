@@ -58,8 +58,7 @@ struct key {
 int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err);
 void key_wipe(struct key *k);
 
-/* Where the key stands in bytes that somebody sent back, as it is or as JSON may write it, it
- * becomes '*'. */
-void key_mask(const struct key *k, char *bytes, size_t len);
+/* Where the key stands in what somebody sent back (NULL: nothing) it becomes '*'. */
+void key_mask(const struct key *k, char *text);
 
 #endif

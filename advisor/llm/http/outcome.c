@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachemon/base/escape.h"
+
 #define SECOND UINT64_C(1000000000)
 
 enum { MODEL_MAX = 64, RETRY_AFTER_MAX_S = 60 };
@@ -69,12 +71,12 @@ struct quote {
 
 static struct quote quote_of(const char *text)
 {
-	char inert[OUTCOME_QUOTE_MAX + 8];
+	char inert[OUTCOME_QUOTE_MAX + 1];
 	struct quote ret = {""};
 
-	if (*text)
-		snprintf(ret.s, sizeof(ret.s), ": \"%s\"",
-			 utf8_inert(inert, sizeof(inert), text, OUTCOME_QUOTE_MAX));
+	escape_inert_to(inert, sizeof(inert), text);
+	if (*inert)
+		snprintf(ret.s, sizeof(ret.s), ": \"%s\"", inert);
 	return ret;
 }
 
@@ -85,15 +87,13 @@ static void say(const struct question *q, struct outcome *o, enum llm_outcome ou
 static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
 		const char *fmt, ...)
 {
-	char line[1024];
-	int len = snprintf(line, sizeof(line), "%.100s ", q->endpoint.host);
+	int len = snprintf(o->line, sizeof(o->line), "%.100s ", q->endpoint.host);
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, args);
+	vsnprintf(o->line + len, sizeof(o->line) - (size_t)len, fmt, args);
 	va_end(args);
 	o->outcome = outcome;
-	utf8_inert(o->line, sizeof(o->line), line, OUTCOME_LINE_MAX);
 }
 
 static bool is_one_of(int value, const int *list, size_t nr)
@@ -118,21 +118,21 @@ static void of_network(const struct question *q, const struct transport_result *
 	o->passing = is_one_of(t->curl, passing_failures,
 			       sizeof(passing_failures) / sizeof(passing_failures[0]));
 	if (t->curl == CURLE_PARTIAL_FILE)
-		say(q, o, LLM_BROKEN, "gave an answer that was cut on its way%s", said.s);
+		say(q, o, LLM_BROKEN, "sent an incomplete answer%s", said.s);
 	else if (t->curl == CURLE_OPERATION_TIMEDOUT && t->stalled)
-		say(q, o, LLM_UNREACHABLE, "stopped in the midst of its answer: nothing for %llu s",
+		say(q, o, LLM_UNREACHABLE, "stalled mid-answer (no data for %llu s)",
 		    (unsigned long long)(q->stall_ns / SECOND));
 	else if (t->curl == CURLE_OPERATION_TIMEDOUT && q->left_ns < OUTCOME_LEFT_MIN_NS)
-		say(q, o, LLM_UNREACHABLE, "did not answer in time, of %.1f s for all of it%s",
+		say(q, o, LLM_UNREACHABLE, "did not answer within %.1f s%s",
 		    (double)q->limit_ns / (double)SECOND, said.s);
 	else if (t->curl == CURLE_PEER_FAILED_VERIFICATION)
 		say(q, o, LLM_UNREACHABLE,
-		    "is not trusted%s; a CA of your own is named by CACHEMON_LLM_CA", said.s);
+		    "is not trusted%s; to trust your own CA, set CACHEMON_LLM_CA", said.s);
 	else
 		say(q, o, LLM_UNREACHABLE, "cannot be reached%s%s",
 		    t->curl == CURLE_SSL_CACERT_BADFILE ? " with this CA file (CACHEMON_LLM_CA)"
 		    : t->curl == CURLE_SSL_CERTPROBLEM
-			    ? " with this certificate of this side (CACHEMON_LLM_CERT, "
+			    ? " with this client certificate (CACHEMON_LLM_CERT, "
 			      "CACHEMON_LLM_CERT_KEY)"
 			    : "",
 		    said.s);
@@ -149,14 +149,15 @@ static const char *advice(const struct question *q, enum complaint complaint, in
 		return "";
 	if (complaint == COMPLAINT_FORM)
 		return q->config->json == LLM_JSON_SCHEMA && q->config->api == LLM_OPENAI
-			       ? "; if it knows no JSON schemas: --llm-json object, or none"
-			       : "; if it knows no form of JSON: --llm-json none";
+			       ? "; if it does not support JSON schemas, use --llm-json object or "
+				 "none"
+			       : "; if it does not support JSON output, use --llm-json none";
 	if (status == 401 || status == 403)
-		return q->key.len ? "; is the key right, and one of this endpoint?"
+		return q->key.len ? "; check that the key is right and belongs to this endpoint"
 				  : "; no key was sent: set CACHEMON_LLM_KEY or "
 				    "CACHEMON_LLM_KEY_FILE";
-	return status == 404   ? "; are CACHEMON_LLM_URL and CACHEMON_LLM_MODEL right?"
-	       : status == 407 ? "; the proxy wants a user: see http_proxy, https_proxy"
+	return status == 404   ? "; check CACHEMON_LLM_URL and CACHEMON_LLM_MODEL"
+	       : status == 407 ? "; the proxy requires a user: set one in http_proxy or https_proxy"
 			       : "";
 }
 
@@ -176,14 +177,15 @@ static void of_status(const struct question *q, int status, const struct wire_er
 		     is_one_of(status, passing_statuses,
 			       sizeof(passing_statuses) / sizeof(passing_statuses[0]));
 	if (o->too_long)
-		say(q, o, LLM_REFUSED, "refuses (status %d): the prompt is too long%s", status,
-		    said.s);
+		say(q, o, LLM_REFUSED, "refused the request (status %d): the prompt is too long%s",
+		    status, said.s);
 	else if (o->passing && no_time)
 		say(q, o, LLM_REFUSED,
-		    "refuses (status %d) and asks to wait %llu s, longer than there is time%s",
+		    "refused the request (status %d) and asks to wait %llu s, longer than the time "
+		    "left%s",
 		    status, (unsigned long long)o->retry_after_ns / SECOND, said.s);
 	else
-		say(q, o, LLM_REFUSED, "refuses (status %d)%s%s", status, said.s,
+		say(q, o, LLM_REFUSED, "refused the request (status %d)%s%s", status, said.s,
 		    advice(q, complaint, status));
 	o->passing &= !no_time;
 }
@@ -197,22 +199,21 @@ static void of_reply(const struct question *q, const struct wire_reply *r, struc
 	if (r->end == WIRE_END_REFUSAL)
 		say(q, o, LLM_DECLINED, "declined to answer");
 	else if (r->end == WIRE_END_LENGTH)
-		say(q, o, LLM_BROKEN, "gave an answer that was cut at max_tokens (%u)",
-		    q->max_tokens);
+		say(q, o, LLM_BROKEN, "cut its answer at max_tokens (%u)", q->max_tokens);
 	else if (r->end != WIRE_END_STOP)
-		say(q, o, LLM_BROKEN, "did not end its answer as it should%s",
+		say(q, o, LLM_BROKEN, "did not finish its answer%s",
 		    quote_of(is_name ? r->end_said : "").s);
-	else if (!r->text || !r->text[strspn(r->text, " \t\r\n")])
-		say(q, o, LLM_DECLINED, "said nothing");
+	else if (!r->text[strspn(r->text, " \t\r\n")])
+		say(q, o, LLM_DECLINED, "sent an empty answer");
 }
 
 static void of_other_api(const struct question *q, const struct transport_result *t,
 			 struct outcome *o)
 {
-	say(q, o, LLM_BROKEN, "answers what is not of %s API%s",
+	say(q, o, LLM_BROKEN, "did not reply as %s API does%s",
 	    q->config->api == LLM_ANTHROPIC ? "Anthropic's" : "OpenAI's",
-	    t->encoded ? ": it is compressed, which was not asked for"
-		       : "; is CACHEMON_LLM_URL right?");
+	    t->encoded ? ": the reply is compressed, which was not requested"
+		       : "; check CACHEMON_LLM_URL");
 }
 
 void outcome_of(const struct question *q, const struct transport_result *t,
@@ -226,7 +227,7 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 				.retry_after_ns = t->curl ? -1 : t->retry_after_ns};
 	if (t->too_big) {
 		say(q, ret, LLM_BROKEN,
-		    "gave an answer that is too big: more than %d KiB, or %d of headers",
+		    "sent an answer that is too big (the limit is %d KiB, and %d KiB of headers)",
 		    TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
 	} else if (t->curl == CURLE_UNSUPPORTED_PROTOCOL || t->curl == CURLE_WEIRD_SERVER_REPLY) {
 		of_other_api(q, t, ret); /* HTTP without headers, or no HTTP */
@@ -234,18 +235,23 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 		of_network(q, t, ret);
 	} else if (t->status >= 300 && t->status < 400) {
 		say(q, ret, LLM_REFUSED,
-		    "sends on (status %d) to another address, which is not followed%s; if that is "
-		    "right, put it into CACHEMON_LLM_URL",
+		    "redirects (status %d) to another address%s, which is not followed; if that "
+		    "address is right, set CACHEMON_LLM_URL to it",
 		    t->status, quote_of(t->elsewhere).s);
 	} else if (t->status != 200) {
 		wire_error_parse(body, t->len, &error);
+		key_mask(&q->key, error.message);
 		of_status(q, t->status, &error, ret);
 	} else if (wire_reply_parse(q->config->api, body, t->len, ret_reply)) {
 		of_other_api(q, t, ret);
 	} else if (ret_reply->failed) {
+		key_mask(&q->key, ret_reply->error.message);
 		of_status(q, ret_reply->error.status ? ret_reply->error.status : t->status,
 			  &ret_reply->error, ret);
 	} else {
+		key_mask(&q->key, ret_reply->text);
+		key_mask(&q->key, ret_reply->model);
+		key_mask(&q->key, ret_reply->end_said);
 		of_reply(q, ret_reply, ret);
 	}
 }

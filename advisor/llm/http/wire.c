@@ -10,31 +10,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
-
-char *utf8_inert(char *to, size_t size, const char *text, size_t max)
-{
-	static const char more[] = "...";
-	size_t len = strlen(text), used = 0;
-
-	max = max < size ? max : size - 1;
-	while (len) {
-		uint32_t c = 0;
-		size_t n = escape_decode(text, len, &c);
-		bool shown = n && !escape_is_unsafe(c);
-		size_t takes = shown ? n : 1;
-
-		if (used + takes > max)
-			break;
-		memcpy(to + used, shown ? text : "?", takes);
-		used += takes;
-		text += n ? n : 1;
-		len -= n ? n : 1;
-	}
-	to[used] = '\0';
-	if (len && used + sizeof(more) <= size)
-		memcpy(to + used, more, sizeof(more));
-	return to;
-}
+#include "cachemon/base/text_builder.h"
 
 static void cleanup_json(cJSON **json)
 {
@@ -57,24 +33,16 @@ static cJSON *parse_json(const char *bytes, size_t len)
 	return NULL;
 }
 
+/* cJSON writes bytes as they are. */
 static bool add_text(cJSON *object, const char *name, const char *text)
 {
-	static const char unknown[] = "\xef\xbf\xbd";
-	size_t left = strlen(text);
-	/* One byte becomes three at most. */
-	_cleanup_free_ char *clean = malloc(left * strlen(unknown) + 1);
-	char *to = clean;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	_cleanup_free_ char *clean = NULL;
 
-	while (clean && left) {
-		uint32_t c;
-		size_t n = escape_decode(text, left, &c);
-
-		to = n ? mempcpy(to, text, n) : mempcpy(to, unknown, strlen(unknown));
-		text += n ? n : 1;
-		left -= n ? n : 1;
-	}
-	if (clean)
-		*to = '\0';
+	if (out)
+		escape_data(out, text, strlen(text));
+	clean = text_end(&b);
 	return clean && cJSON_AddStringToObject(object, name, clean);
 }
 
@@ -201,37 +169,6 @@ static void copy_count(int64_t *to, const cJSON *object, const char *name)
 		*to = (int64_t)item->valuedouble;
 }
 
-/* The status of an error that comes with status 200, by its code or type; 0: none is known. */
-static int status_of(const struct wire_error *e)
-{
-	static const struct {
-		const char *type;
-		int status;
-	} types[] = {
-		{"invalid_request_error", 400},
-		{"authentication_error", 401},
-		{"permission_error", 403},
-		{"not_found_error", 404},
-		{"request_too_large", 413},
-		{"rate_limit_error", 429},
-		{"rate_limit_exceeded", 429},
-		{"insufficient_quota", 429},
-		{"api_error", 500},
-		{"server_error", 500},
-		{"unavailable_error", 503},
-		{"overloaded_error", 529},
-		{"exceed_context_size_error", 400},
-	};
-	int status = 0;
-
-	if (sscanf(e->code, "%3d", &status) == 1 && status >= 400 && status < 600)
-		return status;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(e->type, types[i].type) || !strcmp(e->code, types[i].type))
-			return types[i].status;
-	return 0;
-}
-
 /* "error" is an object or a text, or its fields are at the top. */
 static bool error_of(const cJSON *object, struct wire_error *ret)
 {
@@ -253,22 +190,10 @@ static bool error_of(const cJSON *object, struct wire_error *ret)
 	copy_count(&code, from, "code");
 	if (code >= 0)
 		snprintf(e.code, sizeof(e.code), "%" PRId64, code);
-	e.status = status_of(&e);
+	if (sscanf(e.code, "%3d", &e.status) != 1 || e.status < 400 || e.status > 599)
+		e.status = 0;
 	*ret = e;
 	return true;
-}
-
-static int append_text(struct wire_reply *r, const char *text)
-{
-	size_t len = strlen(text);
-	char *more = realloc(r->text, r->len + len + 1);
-
-	if (!more)
-		return -ENOMEM;
-	memcpy(more + r->len, text, len + 1);
-	r->text = more;
-	r->len += len;
-	return 0;
 }
 
 /* content is a text, null, or a list of parts. What a model thinks aloud is in other fields, and in
@@ -277,24 +202,25 @@ static int take_content(const cJSON *message, struct wire_reply *r)
 {
 	const cJSON *content = member_of(message, "content"), *part;
 	const char *refusal = text_of(message, "refusal");
-	int err = cJSON_IsString(content) ? append_text(r, content->valuestring) : 0;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
 
-	if (refusal && *refusal)
-		r->end = WIRE_END_REFUSAL;
-	if (!cJSON_IsArray(content))
-		return err;
-	cJSON_ArrayForEach(part, content)
-	{
+	if (out && cJSON_IsString(content))
+		fputs(content->valuestring, out);
+	for (part = cJSON_IsArray(content) ? content->child : NULL; out && part;
+	     part = part->next) {
 		const char *type = text_of(part, "type"), *text = text_of(part, "text");
 
-		refusal = text_of(part, "refusal");
-		if (refusal && *refusal)
-			r->end = WIRE_END_REFUSAL;
-		if (!err && text &&
-		    (!type || !strcmp(type, "text") || !strcmp(type, "output_text")))
-			err = append_text(r, text);
+		if (!refusal || !*refusal)
+			refusal = text_of(part, "refusal");
+		if (text && (!type || !strcmp(type, "text") || !strcmp(type, "output_text")))
+			fputs(text, out);
 	}
-	return err;
+	if (refusal && *refusal)
+		r->end = WIRE_END_REFUSAL;
+	r->text = text_end(&b);
+	r->len = b.len;
+	return r->text ? 0 : -ENOMEM;
 }
 
 static void take_end(const struct dialect *d, const cJSON *object, struct wire_reply *r)
@@ -330,14 +256,6 @@ int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wir
 		return -EBADMSG;
 	copy_text(ret->model, sizeof(ret->model), root, "model");
 	copy_count(&ret->tokens_in, member_of(root, "usage"), d->tokens_in);
-	/* Anthropic counts those that its cache took or gave apart. */
-	if (api == LLM_ANTHROPIC && ret->tokens_in >= 0) {
-		int64_t taken = 0, given = 0;
-
-		copy_count(&taken, member_of(root, "usage"), "cache_creation_input_tokens");
-		copy_count(&given, member_of(root, "usage"), "cache_read_input_tokens");
-		ret->tokens_in += taken + given;
-	}
 	copy_count(&ret->tokens_out, member_of(root, "usage"), d->tokens_out);
 	take_end(d, holder, ret);
 	return take_content(message, ret);

@@ -15,13 +15,7 @@ struct wire_shape {
 	bool completion_tokens; /* "max_completion_tokens" where "max_tokens" is refused */
 };
 
-/* At most max bytes of the text into to (size bytes, NUL-terminated), on one line: control
- * characters, those that turn the direction of writing and bytes that are not UTF-8 become '?'. No
- * character is cut; "..." follows where something was left out and there is room. Returns to. */
-char *utf8_inert(char *to, size_t size, const char *text, size_t max);
-
-/* -EINVAL: the schema is no JSON. malloc'ed, NUL-terminated; always UTF-8: bytes of the prompt that
- * are not become U+FFFD. */
+/* -EINVAL: the schema is no JSON. malloc'ed, NUL-terminated; always UTF-8 (escape_data()). */
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body);
 
@@ -29,7 +23,7 @@ int wire_request(const struct wire_shape *shape, const char *model, const struct
 struct wire_error {
 	char message[1024]; /* "": it does not say */
 	char type[64], code[64], param[64];
-	int status; /* HTTP's, said in the body; 0: it is not */
+	int status; /* HTTP's, where the code is one; 0: it is not */
 };
 
 enum wire_end {
@@ -41,7 +35,7 @@ enum wire_end {
 };
 
 struct wire_reply {
-	char *text; /* NULL: none; NUL-terminated */
+	char *text; /* NULL: failed */
 	size_t len;
 	enum wire_end end;
 	char end_said[32]; /* as the server words it */

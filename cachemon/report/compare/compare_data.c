@@ -24,6 +24,7 @@ static void put_test(struct tree *t, const struct compare_row *row)
 	put_number(t, "p_adjusted", row->p_adjusted, judged);
 	put_number(t, "error", row->test.error, tested);
 	put_number(t, "t", row->test.t, judged);
+	put_number(t, "u", row->u, row->values);
 	put_number(t, "degrees_of_freedom", row->test.degrees, tested);
 	put_number(t, "independent_cells", row->test.effective_cells, tested);
 	put_number(t, "detectable_difference", row->test.detectable, tested);
@@ -38,6 +39,26 @@ static void put_interval(struct tree *t, const struct compare_row *row)
 
 	put_number(t, "interval_low", low, known);
 	put_number(t, "interval_high", high, known);
+}
+
+/* One a run; null where there is one run on each side. */
+static void put_values(struct tree *t, const struct compare_result *r,
+		       const struct compare_row *row)
+{
+	const size_t nr[2] = {r->runs_a, r->runs_b};
+
+	for (int k = 0; k < 2; k++) {
+		const char *key = k ? "values_b" : "values_a";
+
+		if (!row->values) {
+			tree_null(t, key);
+			continue;
+		}
+		tree_line(t, key);
+		for (size_t i = 0; i < nr[k]; i++)
+			tree_double(t, NULL, row->values[k * nr[0] + i]);
+		tree_end(t);
+	}
 }
 
 static void put_row(struct tree *t, const struct compare_result *r, const struct compare_row *row)
@@ -60,6 +81,7 @@ static void put_row(struct tree *t, const struct compare_result *r, const struct
 		   known && row->metric->better != BETTER_NEITHER);
 	put_test(t, row);
 	put_interval(t, row);
+	put_values(t, r, row);
 	tree_string(t, "change", known ? compare_change(row).s : NULL);
 	tree_string(t, "mark", compare_mark_name(compare_mark(row)));
 	tree_string(t, "outcome", compare_outcome_name(row->outcome));
@@ -107,12 +129,25 @@ static void put_sentence(struct tree *t, const char *key, const struct compare_j
 	free(text);
 }
 
+/* The p of the time, and how many values it is of. */
+static void put_proof(struct tree *t, const struct compare_result *r)
+{
+	const struct compare_row *time = &r->rows[0];
+	bool ranks = r->test == TEST_RANKS;
+
+	put_number(t, "p", time->p_adjusted, !isnan(time->p_adjusted));
+	tree_int(t, "n_a", (int64_t)(ranks ? r->runs_a : r->intervals_a));
+	tree_int(t, "n_b", (int64_t)(ranks ? r->runs_b : r->intervals_b));
+}
+
 static void put_verdict(struct tree *t, const struct compare_job *job)
 {
 	tree_object(t, "verdict");
 	tree_string(t, "result", compare_verdict_name(job->result.verdict));
 	put_sentence(t, "sentence", job, false);
 	put_sentence(t, "time", job, true);
+	tree_string(t, "test", compare_test_name(job->result.test));
+	put_proof(t, &job->result);
 	tree_end(t);
 }
 
@@ -192,6 +227,7 @@ static void put_sides(struct tree *t, const struct compare_model *m, const struc
 	put_grades(t, m, job);
 	put_findings(t, job);
 	tree_object(t, "pictures");
+	picture_data(t, "answer", &p->answer);
 	put_pair(t, "time", p->time);
 	put_pair(t, "windows", p->windows);
 	put_pair(t, "reads", p->reads);
@@ -226,14 +262,18 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 	tree_name(t, "name_a", &job->job[0]->name);
 	tree_name(t, "name_b", &job->job[1]->name);
 	put_verdict(t, job);
-	tree_string(t, "test", compare_test_name(r->lone));
-	tree_string(t, "method", compare_method(r->lone));
+	tree_string(t, "test", compare_test_name(r->test));
+	tree_string(t, "method", compare_method(r->test));
 	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");
 	tree_string(t, "work", compare_work_name(r->work));
 	tree_int(t, "work_a", (int64_t)r->work_a);
 	tree_int(t, "work_b", (int64_t)r->work_b);
 	tree_int(t, "intervals_a", (int64_t)r->intervals_a);
 	tree_int(t, "intervals_b", (int64_t)r->intervals_b);
+	data_seconds(t, "interval_s_a", m->model[0].run.interval_ns);
+	data_seconds(t, "interval_s_b", m->model[1].run.interval_ns);
+	tree_int(t, "runs_a", (int64_t)r->runs_a);
+	tree_int(t, "runs_b", (int64_t)r->runs_b);
 	tree_int(t, "cells", (int64_t)r->cells);
 	tree_int(t, "metrics_tested", (int64_t)r->nr_tested);
 	tree_array(t, "metrics");
@@ -243,6 +283,20 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 	put_totals(t, job);
 	put_sides(t, m, job);
 	tree_end(t);
+}
+
+/* All of them; "a" and "b" are those that are shown. */
+static void put_side_runs(struct tree *t, const struct compare_model *m)
+{
+	for (int i = 0; i < 2; i++) {
+		tree_array(t, i ? "runs_b" : "runs_a");
+		for (size_t k = 0; k < m->side[i].nr; k++) {
+			tree_object(t, NULL);
+			data_run_head(t, &m->side[i].runs[k].run);
+			tree_end(t);
+		}
+		tree_end(t);
+	}
 }
 
 void compare_data(struct tree *t, const struct compare_model *m)
@@ -255,11 +309,13 @@ void compare_data(struct tree *t, const struct compare_model *m)
 		data_run_head(t, &m->model[i].run);
 		tree_end(t);
 	}
+	put_side_runs(t, m);
+	tree_bool(t, "same_run", m->same);
 	tree_object(t, "test");
-	tree_string(t, "name", compare_test_name(false));
+	tree_string(t, "name", compare_test_name(compare_several(m) ? TEST_RANKS : TEST_PAIRED));
 	tree_string(t, "adjustment", "Holm");
 	tree_double(t, "level", COMPARE_LEVEL);
-	tree_string(t, "method", compare_method(false));
+	tree_string(t, "method", compare_method(compare_several(m) ? TEST_RANKS : TEST_PAIRED));
 	tree_end(t);
 	put_facts(t, m);
 	tree_array(t, "jobs");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 
@@ -48,6 +49,16 @@ static void put_known(struct doc_table *t, bool known, struct shown v)
 	doc_cell(t, "%s", known ? v.s : "-");
 }
 
+/* Of a column of them. */
+static struct shown show_p(double p)
+{
+	struct shown s = compare_p(p), ret = {0};
+	size_t skip = strspn(s.s, "p =");
+
+	snprintf(ret.s, sizeof(ret.s), "%.60s", s.s + skip);
+	return ret;
+}
+
 static bool tested(const struct compare_row *row)
 {
 	return row->outcome != OUTCOME_UNKNOWN && row->test.why == PAIRED_TESTED;
@@ -58,10 +69,10 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 	static const struct doc_column columns[] = {
 		{"FIGURE", DOC_OWN_LINE},     {"CHANGE", DOC_RIGHT},
 		{"SPREAD BEFORE", DOC_RIGHT}, {"SPREAD AFTER", DOC_RIGHT},
-		{"MATTERS FROM", DOC_RIGHT},  {"SEEN FROM", DOC_RIGHT},
+		{"MATTERS FROM", DOC_RIGHT},  {"DETECTABLE", DOC_RIGHT},
 	};
-	struct doc_table t =
-		DOC_TABLE("Seen from: so large a difference shows in 4 of 5 such pairs", columns);
+	struct doc_table t = DOC_TABLE(
+		"Detectable: smallest difference found in 4 of 5 such comparisons", columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
@@ -76,7 +87,8 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 		doc_cell_shown(&t, compare_span(unit, p->spread_b));
 		put_known(&t, row->metric->better != BETTER_NEITHER,
 			  compare_span(unit, row->relevant));
-		put_known(&t, tested(row), compare_span(unit, p->detectable));
+		put_known(&t, tested(row) && isfinite(p->detectable),
+			  compare_span(unit, p->detectable));
 	}
 	doc_put_table(d, &t);
 }
@@ -89,8 +101,8 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		{"DEGREES", DOC_RIGHT},	   {"CELLS", DOC_RIGHT}, {"P", DOC_RIGHT},
 		{"ADJUSTED P", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("P is adjusted for all figures tested; cells: how many "
-				       "independent ones all are worth",
+	struct doc_table t = DOC_TABLE("Adjusted p: for the number of figures tested; cells: "
+				       "independent values that all cells are worth",
 				       columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
@@ -106,8 +118,45 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		put_known(&t, judged, show_double((struct opt_f64){p->t, true}, 2));
 		doc_cell_shown(&t, show_double((struct opt_f64){p->degrees, true}, 1));
 		doc_cell_shown(&t, show_double((struct opt_f64){p->effective_cells, true}, 1));
-		doc_cell(&t, "%s", judged ? compare_p(p->p).s + 2 : "-");
-		doc_cell(&t, "%s", judged ? compare_p(row->p_adjusted).s + 2 : "-");
+		put_known(&t, judged, show_p(p->p));
+		put_known(&t, judged, show_p(row->p_adjusted));
+	}
+	doc_put_table(d, &t);
+}
+
+static void put_values(struct doc_table *t, const struct compare_result *r,
+		       const struct compare_row *row, size_t from, size_t nr)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	for (size_t i = 0; out && i < nr; i++)
+		fprintf(out, "%s%s", i ? ", " : "",
+			compare_value(compare_unit(r, row->metric), row->values[from + i]).s);
+	doc_cell_text(t, text_end(&b));
+}
+
+/* Of several runs a side. */
+static void put_ranks(struct doc *d, const struct compare_result *r)
+{
+	static const struct doc_column columns[] = {
+		{"FIGURE", DOC_OWN_LINE},  {"U", DOC_RIGHT},	  {"P", DOC_RIGHT},
+		{"ADJUSTED P", DOC_RIGHT}, {"BEFORE", DOC_RIGHT}, {"AFTER", DOC_RIGHT},
+	};
+	struct doc_table t = DOC_TABLE("Values of the runs, in the order given", columns);
+
+	for (size_t i = 0; i < r->nr_rows; i++) {
+		const struct compare_row *row = &r->rows[i];
+		bool judged = !isnan(row->p_adjusted);
+
+		if (!row->values)
+			continue;
+		put_label(&t, row, compare_unit(r, row->metric));
+		doc_cell_shown(&t, show_double((struct opt_f64){row->u, true}, 1));
+		put_known(&t, judged, show_p(row->test.p));
+		put_known(&t, judged, show_p(row->p_adjusted));
+		put_values(&t, r, row, 0, r->runs_a);
+		put_values(&t, r, row, r->runs_a, r->runs_b);
 	}
 	doc_put_table(d, &t);
 }
@@ -161,8 +210,7 @@ static void put_totals(struct doc *d, const struct compare_job *job)
 		{"AFTER", DOC_RIGHT},
 		{"DIFFERENCE", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE(
-		"In all; one value a run, so what of it is chance was not judged", columns);
+	struct doc_table t = DOC_TABLE("Totals: one value per run, so not tested", columns);
 	const struct compare_total *total;
 
 	for (size_t i = 0; (total = compare_total(i)); i++) {
@@ -187,12 +235,15 @@ void compare_figures(struct doc *d, const struct compare_job *job)
 	put_metrics(d, r);
 	doc_para(d,
 		 "● real: more than chance explains. ○ noise: chance explains it. - not judged: no "
-		 "test says. The interval is of each figure alone, the mark of all figures "
-		 "together.");
+		 "test was possible. Each interval is for one figure alone; the mark allows for "
+		 "all figures tested.");
 	put_reasons(d, r);
 	doc_fold_begin(d, "How each figure was tested");
 	put_spreads(d, r);
-	put_tests(d, r);
+	if (r->test == TEST_RANKS)
+		put_ranks(d, r);
+	else
+		put_tests(d, r);
 	doc_fold_end(d);
 	put_totals(d, job);
 }

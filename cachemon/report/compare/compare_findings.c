@@ -124,8 +124,7 @@ void compare_grades(struct doc *d, const struct compare_model *m, const struct c
 						    {"AFTER", DOC_LEFT},
 						    {"DIFFERENCE", DOC_RIGHT},
 						    {"MARK", DOC_LEFT}};
-	struct doc_table t =
-		DOC_TABLE("One value a run, so what of it is chance was not judged", columns);
+	struct doc_table t = DOC_TABLE("One value per run, so not tested", columns);
 
 	for (int i = 0; i < GRADE_NR; i++) {
 		const struct analysis_grade *a = grade_of(m, job, 0, i);
@@ -161,7 +160,7 @@ void compare_found(struct doc *d, const struct compare_model *m, const struct co
 		{"BEFORE", DOC_WRAP},
 		{"AFTER", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("How bad, and what changing it would gain", columns);
+	struct doc_table t = DOC_TABLE("Severity and gain of each finding", columns);
 
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];
@@ -176,13 +175,13 @@ void compare_found(struct doc *d, const struct compare_model *m, const struct co
 	}
 	doc_put_table(d, &t);
 	if (!job->nr_findings)
-		doc_para(d, "Nothing was found in either run.");
+		doc_para(d, "Neither run has a finding.");
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];
 		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
 
 		if (c->unjudged)
-			doc_para(d, "%s: %s the rule was not judged: %s.", f->rule->id,
-				 c->of[0] ? "after," : "before,", c->unjudged);
+			doc_para(d, "%s could not be judged in the run %s: %s.", f->rule->id,
+				 c->of[0] ? "after" : "before", c->unjudged);
 	}
 }

@@ -173,33 +173,110 @@ static size_t count_watched(const struct model *m, const struct model_job **ret_
 	return nr;
 }
 
-/* The jobs that both runs have, by name; a run's only job is also the other run's only one. */
+/* The job of a run that is compared with this one: that of its name, or its only one where both
+ * have one. NULL: there is none. */
+static const struct model_job *find_job(const struct model *m, const struct model_job *wanted,
+					bool only)
+{
+	const struct model_job *one = NULL;
+
+	if (count_watched(m, &one) == 1 && only)
+		return one;
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		if (!model_others(&m->jobs[i]) && bytes_equal(&m->jobs[i].name, &wanted->name))
+			return &m->jobs[i];
+	return NULL;
+}
+
+/* The jobs that all runs have. */
 static void match_jobs(struct compare_model *m)
 {
-	const struct model_job *only[2] = {NULL, NULL};
-	size_t nr[2];
+	const struct model_job *one = NULL;
+	bool only = count_watched(&m->model[0], &one) == 1;
 
-	for (int i = 0; i < 2; i++)
-		nr[i] = count_watched(&m->model[i], &only[i]);
-	m->jobs = arena_alloc(&m->arena, (nr[0] + 1) * sizeof(*m->jobs));
-	if (!m->jobs)
-		return;
-	if (nr[0] == 1 && nr[1] == 1) {
-		m->jobs[m->nr_jobs++] = (struct compare_job){.job = {only[0], only[1]}};
-		return;
-	}
-	for (size_t i = 0; i < m->model[0].nr_jobs; i++) {
+	m->jobs = arena_alloc(&m->arena, (m->model[0].nr_jobs + 1) * sizeof(*m->jobs));
+	for (size_t i = 0; m->jobs && i < m->model[0].nr_jobs; i++) {
 		const struct model_job *a = &m->model[0].jobs[i];
+		const struct model_job *b = find_job(&m->model[1], a, only);
+		bool in_all = b && !model_others(a);
 
-		for (size_t k = 0; k < m->model[1].nr_jobs; k++) {
-			const struct model_job *b = &m->model[1].jobs[k];
-
-			if (model_others(a) || model_others(b) || !bytes_equal(&a->name, &b->name))
-				continue;
+		for (int side = 0; side < 2; side++)
+			for (size_t k = 0; k < m->side[side].nr && in_all; k++)
+				in_all = find_job(&m->side[side].runs[k], a, only);
+		if (in_all)
 			m->jobs[m->nr_jobs++] = (struct compare_job){.job = {a, b}};
-			break;
-		}
 	}
+}
+
+#define COMMAND "command: "
+
+/* The words of a job that is a command; data is NULL of another. */
+static struct bytes command_of(const struct model_job *job)
+{
+	size_t len = strlen(COMMAND);
+	struct bytes ret = job->selector;
+
+	if (!ret.data || ret.len <= len || memcmp(ret.data, COMMAND, len) != 0)
+		return (struct bytes){0};
+	ret.data += len;
+	ret.len -= len;
+	return ret;
+}
+
+/* The last part of the path of its program. */
+static struct bytes program_of(const struct bytes *command)
+{
+	const char *end = memchr(command->data, ' ', command->len);
+	size_t len = end ? (size_t)(end - command->data) : command->len;
+	const char *slash = memrchr(command->data, '/', len);
+	size_t skip = slash ? (size_t)(slash - command->data) + 1 : 0;
+
+	return (struct bytes){command->data + skip, len - skip};
+}
+
+/*
+ * A name that was given says that a job is the same whatever its options are; a name that is just
+ * the program's says nothing, so all of the command must be the same.
+ */
+static bool same_command(const struct model_job *a, const struct model_job *b)
+{
+	const struct bytes command[2] = {command_of(a), command_of(b)};
+	struct bytes program[2];
+
+	if (!command[0].data || !command[1].data)
+		return true;
+	for (int i = 0; i < 2; i++)
+		program[i] = program_of(&command[i]);
+	return bytes_equal(&program[0], &program[1]) &&
+	       (!bytes_equal(&a->name, &program[0]) || bytes_equal(&command[0], &command[1]));
+}
+
+static int check_same(const struct model *a, const struct model *b, struct errtext *err)
+{
+	const struct model_job *job[2] = {NULL, NULL};
+	char *shown[2];
+	bool name;
+
+	if (count_watched(a, &job[0]) != 1 || count_watched(b, &job[1]) != 1)
+		return 0;
+	name = bytes_equal(&job[0]->name, &job[1]->name);
+	if (name && same_command(job[0], job[1]))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		const struct bytes *what = name ? &job[i]->selector : &job[i]->name;
+
+		shown[i] = escape_inert_copy(what->data ? what->data : "-",
+					     what->data ? what->len : 1);
+	}
+	errtext_set(err, COMPARE_REFUSED,
+		    "runs %" PRId64 " and %" PRId64
+		    " are of different %s, '%s' and '%s'. Add --any to compare them anyway; "
+		    "to give a job a name of its own, run 'cachemon watch --job NAME'.",
+		    a->run.id, b->run.id, name ? "commands" : "jobs", shown[0] ? shown[0] : "?",
+		    shown[1] ? shown[1] : "?");
+	free(shown[0]);
+	free(shown[1]);
+	return COMPARE_REFUSED;
 }
 
 /* A job that did not end, failed or lost intervals is no whole job: its sums are what is known. */
@@ -245,6 +322,109 @@ static void fill_job(struct compare_model *m, size_t at)
 
 	compare_findings_make(&m->arena, analysis, j->job, &j->findings, &j->nr_findings);
 	compare_pictures_make(&m->arena, m->model, j->job, at, &j->pictures);
+	compare_answer_make(&m->arena, m, at, &j->pictures.answer);
+}
+
+static bool failed_to_start(const struct model_run *run)
+{
+	return bytes_is(&run->state, "complete") && run->exit_status.known &&
+	       run->exit_status.value >= 126 && run->duration_ns.known && !run->duration_ns.value;
+}
+
+static int load_run(sqlite3 *db, const struct compare_options *o, const char *name,
+		    struct model *ret, struct errtext *err)
+{
+	struct model_query query = {.job = o->job, .totals_only = true};
+	int res = run_name_find(db, name, &query.run_id, err);
+
+	if (!res)
+		res = model_load(db, &query, ret, err);
+	if (!res && failed_to_start(&ret->run))
+		res = errtext_set(err, -ENODATA,
+				  "run %" PRId64
+				  " has no data, because its command failed to start "
+				  "(status %" PRId64 "). Choose another one: see 'cachemon runs'.",
+				  ret->run.id, ret->run.exit_status.value);
+	if (!res && o->per == PER_JOB)
+		res = check_whole(&ret->run, err);
+	return res;
+}
+
+static int64_t duration_of(const struct model *m)
+{
+	return m->run.duration_ns.known ? m->run.duration_ns.value : 0;
+}
+
+/* The place of the median time; of an even number the lower one of the two. */
+static size_t median_run(const struct compare_side *s)
+{
+	for (size_t i = 0; i < s->nr; i++) {
+		size_t before = 0;
+
+		for (size_t k = 0; k < s->nr; k++)
+			before += duration_of(&s->runs[k]) < duration_of(&s->runs[i]) ||
+				  (k < i && duration_of(&s->runs[k]) == duration_of(&s->runs[i]));
+		if (before == (s->nr - 1) / 2)
+			return i;
+	}
+	return 0;
+}
+
+static int load_side(sqlite3 *db, const struct compare_options *o, int which,
+		     struct compare_side *s, struct errtext *err)
+{
+	const char *const *names = o->runs[which];
+	size_t nr = 0;
+	int ret = 0;
+
+	while (names[nr])
+		nr++;
+	s->runs = calloc(nr + 1, sizeof(*s->runs));
+	if (!s->runs)
+		return model_no_memory(err);
+	for (; s->nr < nr && !ret; s->nr++)
+		ret = load_run(db, o, names[s->nr], &s->runs[s->nr], err);
+	s->shown = median_run(s);
+	return ret;
+}
+
+bool compare_several(const struct compare_model *m)
+{
+	return m->side[0].nr > 1 || m->side[1].nr > 1;
+}
+
+/* Runs are independent only if no run is named twice. */
+static int check_twice(const struct compare_model *m, struct errtext *err)
+{
+	const struct compare_side *s = m->side;
+
+	if (!compare_several(m))
+		return 0;
+	for (size_t i = 0; i < s[0].nr + s[1].nr; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct model *a =
+				i < s[0].nr ? &s[0].runs[i] : &s[1].runs[i - s[0].nr];
+			const struct model *b =
+				k < s[0].nr ? &s[0].runs[k] : &s[1].runs[k - s[0].nr];
+
+			if (a->run.id == b->run.id)
+				return errtext_set(err, COMPARE_REFUSED,
+						   "run %" PRId64 " is given twice: each run "
+						   "counts once.",
+						   a->run.id);
+		}
+	return 0;
+}
+
+static int check_all(const struct compare_model *m, const struct compare_options *o,
+		     struct errtext *err)
+{
+	int ret = check_twice(m, err);
+
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < m->side[i].nr && !ret && !o->any; k++)
+			ret = check_same(&m->side[0].runs[0], &m->side[i].runs[k], err);
+	return ret;
 }
 
 static int load_models(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
@@ -252,17 +432,20 @@ static int load_models(sqlite3 *db, const struct compare_options *o, struct comp
 {
 	int ret = 0;
 
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = load_side(db, o, i, &m->side[i], err);
+	if (!ret)
+		ret = check_all(m, o, err);
 	for (int i = 0; i < 2 && !ret; i++) {
-		struct model_query query = {.job = o->job, .detail_only = true};
+		const struct compare_side *s = &m->side[i];
+		struct model_query query = {
+			.run_id = s->runs[s->shown].run.id, .job = o->job, .detail_only = true};
 
-		ret = run_name_find(db, o->run[i], &query.run_id, err);
-		if (!ret)
-			ret = model_load(db, &query, &m->model[i], err);
-		if (!ret && o->per == PER_JOB)
-			ret = check_whole(&m->model[i].run, err);
+		ret = model_load(db, &query, &m->model[i], err);
 	}
 	if (ret)
 		return ret;
+	m->same = m->model[0].run.id == m->model[1].run.id;
 	match_jobs(m);
 	if (m->nr_jobs || m->arena.failed)
 		return 0;
@@ -271,6 +454,33 @@ static int load_models(sqlite3 *db, const struct compare_options *o, struct comp
 			   " have no watched job of the same name: see "
 			   "'cachemon runs'.",
 			   m->model[0].run.id, m->model[1].run.id);
+}
+
+static int load_runs(sqlite3 *db, struct compare_model *m, struct compare_job *j, int which,
+		     struct errtext *err)
+{
+	const struct compare_side *s = &m->side[which];
+	const struct model_job *one = NULL;
+	bool only = count_watched(&m->model[0], &one) == 1;
+	int ret = 0;
+
+	j->runs[which] = arena_alloc(&m->arena, s->nr * sizeof(*j->runs[which]));
+	for (size_t i = 0; j->runs[which] && i < s->nr && !ret; i++)
+		ret = load_intervals(db, &s->runs[i].run,
+				     find_job(&s->runs[i], j->job[0], only)->id, &m->arena,
+				     &j->runs[which][i], err);
+	if (j->runs[which])
+		j->run[which] = j->runs[which][s->shown];
+	return ret;
+}
+
+static int judge_job(const struct compare_model *m, const struct compare_options *o,
+		     struct compare_job *j)
+{
+	if (!compare_several(m))
+		return compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
+	return compare_groups(j->runs[0], m->side[0].nr, j->runs[1], m->side[1].nr, o->per,
+			      &j->result);
 }
 
 int compare_model_load(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
@@ -289,10 +499,9 @@ int compare_model_load(sqlite3 *db, const struct compare_options *o, struct comp
 
 		progress_at(o->progress, "jobs", k, m->nr_jobs);
 		for (int i = 0; i < 2 && !ret; i++)
-			ret = load_intervals(db, &m->model[i].run, j->job[i]->id, &m->arena,
-					     &j->run[i], err);
+			ret = load_runs(db, m, j, i, err);
 		if (!ret && !m->arena.failed)
-			ret = compare_runs(&j->run[0], &j->run[1], o->per, &j->result);
+			ret = judge_job(m, o, j);
 		if (!ret && !m->arena.failed)
 			fill_job(m, k);
 		if (ret == -ENOMEM)
@@ -310,6 +519,9 @@ void compare_model_free(struct compare_model *m)
 	for (int i = 0; i < 2; i++) {
 		analysis_free(&m->analysis[i]);
 		model_free(&m->model[i]);
+		for (size_t k = 0; k < m->side[i].nr; k++)
+			model_free(&m->side[i].runs[k]);
+		free(m->side[i].runs);
 	}
 	arena_free(&m->arena);
 	*m = (struct compare_model){0};

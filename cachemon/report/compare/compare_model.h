@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a comparison contains: both runs as a report has them, and each job that is in both with
- * the judgement of its intervals. Owns the types and the reading; every format reads this.
- * compare_interval() and compare_mark*() are in compare_show.c; compare_test_name(),
+ * What a comparison contains: two runs as a report has them, and each job that is in all runs with
+ * the judgement of its intervals. Where a side has several runs, the one of median time is shown.
+ * Owns the types and the reading; every format reads this. compare_answer*() are in
+ * compare_answer.c; compare_interval() and compare_mark*() in compare_show.c; compare_test_name(),
  * compare_method(), compare_why() and compare*_sentence() are in compare_prose.c; compare_grades()
  * and compare_found() are in compare_findings.c.
  */
@@ -43,16 +44,26 @@ struct compare_fact {
 };
 
 struct compare_job {
-	const struct model_job *job[2];
-	struct compare_run run[2];
+	const struct model_job *job[2]; /* of the runs that are shown */
+	struct compare_run run[2];	/* likewise */
+	struct compare_run *runs[2];	/* of all runs of a side */
 	struct compare_result result;
 	struct compare_pictures pictures;
 	struct compare_finding *findings;
 	size_t nr_findings;
 };
 
+/* The runs before the change, or after it. */
+struct compare_side {
+	struct model *runs; /* heads and totals */
+	size_t nr;
+	size_t shown; /* the one of median time */
+};
+
 struct compare_model {
-	struct model model[2];
+	struct compare_side side[2];
+	bool same;	       /* a run is compared with itself */
+	struct model model[2]; /* the ones that are shown */
 	struct analysis analysis[2];
 	struct compare_job *jobs;
 	size_t nr_jobs;
@@ -68,6 +79,7 @@ enum compare_mark compare_mark(const struct compare_row *row);
 bool compare_interval(const struct compare_row *row, double *ret_low, double *ret_high);
 
 /* compare_model_free() also what failed to load. */
+bool compare_several(const struct compare_model *m);
 int compare_model_load(sqlite3 *db, const struct compare_options *options,
 		       struct compare_model *ret, struct errtext *err);
 void compare_model_free(struct compare_model *m);
@@ -85,15 +97,21 @@ void compare_time_sentence(FILE *out, const struct compare_job *job);
 /* "real", in words; with its shape "● real, better". */
 const char *compare_mark_name(enum compare_mark mark);
 const char *compare_mark_text(const struct compare_row *row);
-/* The name of a test, and what it does, sentences. lone: where one run is short. */
-const char *compare_test_name(bool lone);
-const char *compare_method(bool lone);
+/* The name of a test, and what it does, sentences. */
+const char *compare_test_name(enum compare_test test);
+const char *compare_method(enum compare_test test);
 /* Why a row was not tested, a sentence. */
 const char *compare_why(const struct compare_row *row);
 
 void compare_data(struct tree *t, const struct compare_model *m);
-void compare_sections(struct doc *d, const struct compare_model *m);
+/* page: a picture comes first. */
+void compare_sections(struct doc *d, const struct compare_model *m, bool page);
 
+/* What comes first: a small table, and before it on a page a picture. A failed allocation is the
+ * arena's. */
+void compare_answer(struct doc *d, const struct compare_job *job);
+void compare_answer_make(struct arena *a, const struct compare_model *m, size_t at,
+			 struct picture *ret);
 /* Parts of them. */
 void compare_figures(struct doc *d, const struct compare_job *job);
 void compare_grades(struct doc *d, const struct compare_model *m, const struct compare_job *job);

@@ -82,7 +82,7 @@ static void put_bars(struct arena *a, const struct bars b[2], const bool there[2
 		if (there[i] && nr > first)
 			ret[i].picture = pictures_bars(a, &b[i], first, nr - first, &shown[i]);
 		else if (there[i])
-			ret[i].absent = "there were none in either run";
+			ret[i].absent = "neither run has any";
 	}
 	compare_share_scales(&ret[0].picture, &ret[1].picture);
 }
@@ -100,7 +100,7 @@ static void make_windows(struct arena *a, const struct model_job *const job[2], 
 	for (int i = 0; i < 2; i++) {
 		there[i] = pictures_windows(a, &job[i]->counts, &b[i], &shown[i]);
 		if (!there[i])
-			ret[i].absent = "sizes of windows were not measured";
+			ret[i].absent = "window sizes were not measured";
 		shown[i].id = compare_id(a, ids[i], at);
 		shown[i].title = titles[i];
 	}

@@ -17,6 +17,7 @@ struct compare_picture {
 
 /* [0] before, [1] after. */
 struct compare_pictures {
+	struct picture answer; /* of compare_answer_make(); all else of compare_pictures_make() */
 	struct compare_picture time[2], windows[2], reads[2];
 	struct compare_picture curve;
 	const char *no_curve[2]; /* why a run has no line in it; NULL: it has */

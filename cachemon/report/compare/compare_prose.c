@@ -11,51 +11,76 @@
 /* Of a verdict's metrics a sentence names the first. */
 enum { NAMED_MAX = 3 };
 
-const char *compare_test_name(bool lone)
+const char *compare_test_name(enum compare_test test)
 {
-	return lone ? "t test on batch means of the longer run" : "paired t test on batch means";
+	static const char *const names[TEST_NR] = {
+		[TEST_PAIRED] = "paired t test on batch means",
+		[TEST_LONE] = "t test on batch means of the longer run",
+		[TEST_RANKS] = "Mann-Whitney test (exact)",
+	};
+
+	return names[test];
 }
 
-const char *compare_method(bool lone)
+const char *compare_method(enum compare_test test)
 {
-	if (lone)
-		return "t test on batch means of the longer run: the other one has fewer than 20 "
-		       "intervals, too few to tell how much they are alike. Were both runs of the "
-		       "same, as far as both did as much, the error of the longer one's mean would "
-		       "be the shorter one's too, "
-		       "so it counts for both, or what the shorter one's few intervals say (three "
-		       "of them taken for one value, and all for three at most) if that is more. "
-		       "Nothing is paired. A beginning that both runs show at the same bytes is "
-		       "taken apart first. p is two-sided, and adjusted by Holm's method for the "
-		       "number of metrics tested.";
 	static_assert(PAIRED_CELLS_MIN == 20 && LONE_CELLS_MIN == 2, "sentences here say how many");
-	return "Paired t test on batch means: both runs are cut into as many cells of equal work, "
-	       "cell k of one is set against cell k of the other, and the t test runs on the means "
-	       "of long batches of their differences, its error widened by what neighbouring "
-	       "intervals still have in common (a first-order process no less alike than they "
-	       "are). A cold beginning that both runs have is taken apart first. p is two-sided, "
-	       "and adjusted by Holm's method for the number of metrics tested.";
+	static const char *const methods[TEST_NR] = {
+		[TEST_PAIRED] =
+			"Paired t test on batch means: both runs are cut into the same number of "
+			"cells of equal work, and cell k of one is compared with cell k of the "
+			"other. The t test uses the means of long batches of their differences. "
+			"Its error is widened to allow for neighbouring intervals that are alike "
+			"(a first-order process with at least their autocorrelation). A cold "
+			"start that both runs have is removed first. p is two-sided, and adjusted "
+			"by Holm's method for the number of figures tested.",
+		[TEST_LONE] =
+			"t test on batch means of the longer run: the other run has fewer than 20 "
+			"intervals, too few to show how alike neighbouring intervals are. If both "
+			"runs were of the same process, the error of the longer one's mean, "
+			"scaled by the work done, would also be the shorter one's, so it counts "
+			"for both. The spread of the shorter run's intervals is used instead if "
+			"it gives a larger error; there, three intervals count as one value, and "
+			"all of them as three at most. Values are not paired. A cold start that "
+			"both runs show at the same bytes is removed first. p is two-sided, and "
+			"adjusted by Holm's method for the number of figures tested.",
+		[TEST_RANKS] =
+			"Mann-Whitney test (exact): each run gives one value of each figure, and p "
+			"is the share of all ways to divide these values into two such groups that "
+			"differ as much or more. Runs must be independent: alternate between "
+			"before and after if you can. Before and after are medians; the interval "
+			"contains the shifts that the test does not reject. The time has 3 % of "
+			"the 5 % chance of a false alarm, and all other figures share 2 % by "
+			"Holm's method; if the time differs, they share 5 %.",
+	};
+
+	return methods[test];
 }
 
 const char *compare_why(const struct compare_row *row)
 {
+	static const char *const reasons[] = {
+		[PAIRED_TOO_FEW] =
+			"too few intervals: one run needs 20, and the other needs two that cover "
+			"at least half the work (watch --interval 100ms gives more)",
+		[PAIRED_TOO_ALIKE] = "neighbouring intervals are too alike: together they are "
+				     "worth too few independent values",
+		[PAIRED_OF_WORK] = "proportional to the unit of work, so there is one value per "
+				   "run and no test is possible",
+		[PAIRED_TOO_FEW_RUNS] = "too few runs: 4 on each side are enough to judge the "
+					"time, 7 to judge every figure",
+	};
+
 	if (row->test.why == PAIRED_OF_WORK)
-		return "it goes with what the runs are cut into pieces by: one value a run, of "
-		       "which "
-		       "nothing tells what is chance";
+		return reasons[PAIRED_OF_WORK];
 	if (row->outcome == OUTCOME_UNKNOWN)
-		return row->partial ? "the per-read hook was off part of the time in one of the "
-				      "runs: only estimates exist"
-				    : "not measured in both runs";
-	if (row->test.why == PAIRED_TOO_FEW)
-		return "too few intervals: 20 in one of the runs are needed (watch --interval "
-		       "100ms "
-		       "gives more), and in the other two, with half of the work at least";
-	if (row->test.why == PAIRED_TOO_ALIKE)
-		return "neighbouring intervals are too alike: the runs are worth too few "
-		       "independent values";
+		return row->partial ? "reads were watched for part of the time in one of the runs: "
+				      "only estimates exist"
+				    : "not measured in all runs";
+	if (row->test.why != PAIRED_TESTED)
+		return reasons[row->test.why];
 	if (row->metric->better == BETTER_NEITHER)
-		return "neither side is better";
+		return "neither direction is better";
 	return NULL;
 }
 
@@ -78,6 +103,57 @@ static bool decides_verdict(const struct compare_result *r, const struct compare
 	       (row->outcome == OUTCOME_BETTER || row->outcome == OUTCOME_WORSE);
 }
 
+static const struct compare_row *row_of(const struct compare_result *r, const char *key)
+{
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (!strcmp(r->rows[i].metric->key, key))
+			return &r->rows[i];
+	return NULL;
+}
+
+/* "faster by 21 %": of the time, or of the waiting where the time is not compared. NULL: neither
+ * is known. */
+static const struct compare_row *say_direction(FILE *out, const struct compare_result *r)
+{
+	static const struct {
+		const char *key, *words[3];
+	} of[] = {
+		{"time_per_work", {"faster", "slower", "as fast as before"}},
+		{"stall_per_work", {"less waiting", "more waiting", "as much waiting as before"}},
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const struct compare_row *row = row_of(r, of[i].key);
+		double d = row->test.difference;
+
+		if (row->outcome == OUTCOME_UNKNOWN || !(row->a > 0))
+			continue;
+		fputs(of[i].words[d < 0 ? 0 : d > 0 ? 1 : 2], out);
+		if (d != 0)
+			fprintf(out, " by %.2g %%", 100 * fabs(d) / row->a);
+		fprintf(out, " (%s to %s %s)",
+			compare_value(compare_unit(r, row->metric), row->a).s,
+			compare_value(compare_unit(r, row->metric), row->b).s,
+			compare_unit(r, row->metric));
+		return row;
+	}
+	return NULL;
+}
+
+/* What rank 1 decided says nothing of the time. */
+static void say_time_too(FILE *out, const struct compare_result *r)
+{
+	const struct compare_row *time = row_of(r, "time_per_work");
+
+	if (time->outcome == OUTCOME_UNTESTED) {
+		fputs("; ", out);
+		say_direction(out, r);
+		fputs(", not proven", out);
+	} else {
+		fputs("; no difference seen in time and waiting", out);
+	}
+}
+
 static void say_deciding(FILE *out, const struct compare_result *r)
 {
 	int named = 0;
@@ -96,55 +172,82 @@ static void say_deciding(FILE *out, const struct compare_result *r)
 	if (more)
 		fprintf(out, " and %d more", more);
 	if (r->rank > 0)
-		fputs("; of the time it took and stalled nothing is sure", out);
+		say_time_too(out, r);
 }
 
 /* What could not have been missed. */
 static void say_detectable(FILE *out, const struct compare_result *r)
 {
-	fprintf(out, " of %zu metrics tested none changed by more than chance explains",
-		r->nr_tested);
+	if (r->nr_tested == 1)
+		fputs(" the one figure tested did not change by more than chance explains", out);
+	else
+		fprintf(out, " none of the %zu figures tested changed by more than chance explains",
+			r->nr_tested);
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (r->rows[i].outcome == OUTCOME_SMALL) {
+			fputs(", or the change is too small to matter", out);
+			break;
+		}
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
 
-		if (isnan(row->p_adjusted) || row->a <= 0 || row->outcome != OUTCOME_NOISE)
+		if (isnan(row->p_adjusted) || row->a <= 0 || row->outcome != OUTCOME_NOISE ||
+		    !isfinite(row->test.detectable))
 			continue;
-		fprintf(out, "; %s: a change of %.3g %% would have been seen in 4 of 5 such pairs",
+		fprintf(out,
+			"; a change of the %s by %.3g %% would have been seen (in 4 of 5 such "
+			"comparisons)",
 			row->metric->label, 100 * row->test.detectable / row->a);
 		break;
 	}
-	for (size_t i = 0; i < r->nr_rows; i++)
-		if (r->rows[i].outcome == OUTCOME_SMALL) {
-			fputs(", or by so little that it does not matter", out);
-			break;
-		}
+}
+
+/* Of an interval that can be asked for. */
+#define SHORTEST_S 0.1
+
+/* Shorter intervals help where they would be enough, else only more runs do. */
+static const char *what_to_do(const struct compare_result *r, const struct compare_row *row)
+{
+	size_t many = r->intervals_a > r->intervals_b ? r->intervals_a : r->intervals_b;
+	bool shorter = false;
+
+	if (r->test != TEST_RANKS && row->test.why == PAIRED_TOO_FEW)
+		shorter = many < PAIRED_CELLS_MIN && r->longest_s >= PAIRED_CELLS_MIN * SHORTEST_S;
+	if (r->test == TEST_PAIRED && row->test.why == PAIRED_TOO_ALIKE)
+		shorter = r->cells < PAIRED_ALIKE_MIN &&
+			  r->shortest_s >= PAIRED_ALIKE_MIN * SHORTEST_S;
+	return shorter ? "use --interval 100ms"
+		       : "repeat the runs, and compare at least 4 before with 4 after";
 }
 
 static void say_untested(FILE *out, const struct compare_result *r)
 {
-	int named = 0;
+	const struct compare_row *row = say_direction(out, r);
 
-	fprintf(out, " %zu and %zu intervals tell nothing of chance", r->intervals_a,
-		r->intervals_b);
-	if (r->nr_tested)
-		fputs(" in what matters most, and nothing else differs for sure", out);
-	for (size_t i = 0; i < r->nr_rows && named < NAMED_MAX; i++) {
-		const struct compare_row *row = &r->rows[i];
-
-		if (row->outcome != OUTCOME_UNTESTED || row->metric->better == BETTER_NEITHER)
-			continue;
-		fputs(named++ ? ", " : "; as they are, ", out);
-		say_change(out, r, row);
-	}
+	if (!row)
+		fputs("no comparison of time or waiting", out);
+	fputs(", not proven: ", out);
+	if (!row)
+		fputs("neither was measured in all runs", out);
+	else if (r->test == TEST_RANKS)
+		fprintf(out, "%zu and %zu runs are too few to tell a change from noise", r->runs_a,
+			r->runs_b);
+	else if (row->test.why == PAIRED_TOO_FEW)
+		fprintf(out, "too few intervals to tell a change from noise (%zu and %zu)",
+			r->intervals_a, r->intervals_b);
+	else if (row->test.why == PAIRED_TOO_ALIKE)
+		fputs("neighbouring intervals are too alike to tell a change from noise", out);
+	else
+		fputs(compare_why(row), out);
+	if (row)
+		fprintf(out, "; %s", what_to_do(r, row));
 }
 
 void compare_sentence(FILE *out, const struct compare_result *r)
 {
 	static const char *const heads[VERDICT_NR] = {
-		[VERDICT_UNTESTED] = "not judged, because",
-		[VERDICT_SAME] = "no difference that can be told from noise:",
-		[VERDICT_IMPROVED] = "improved:",
-		[VERDICT_WORSE] = "worse:",
+		[VERDICT_UNTESTED] = "",	  [VERDICT_SAME] = "no difference seen:",
+		[VERDICT_IMPROVED] = "improved:", [VERDICT_WORSE] = "worse:",
 		[VERDICT_MIXED] = "mixed:",
 	};
 
@@ -156,35 +259,30 @@ void compare_sentence(FILE *out, const struct compare_result *r)
 	else
 		say_deciding(out, r);
 	fputs(".", out);
-}
-
-static const struct compare_row *row_of_time(const struct compare_result *r)
-{
-	for (size_t i = 0; i < r->nr_rows; i++)
-		if (!strcmp(r->rows[i].metric->key, "time_per_work"))
-			return &r->rows[i];
-	return NULL;
+	if (r->test == TEST_RANKS)
+		fprintf(out, " %s, %zu runs before and %zu after.", compare_test_name(r->test),
+			r->runs_a, r->runs_b);
 }
 
 void compare_time_sentence(FILE *out, const struct compare_job *job)
 {
 	const struct compare_result *r = &job->result;
-	const struct compare_row *row = row_of_time(r);
-	const char *unit = row ? compare_unit(r, row->metric) : NULL;
-	const char *why = row ? compare_why(row) : NULL;
+	const struct compare_row *row = row_of(r, "time_per_work");
+	const char *unit = compare_unit(r, row->metric);
+	const char *why = compare_why(row);
 	double low, high;
 
-	if (!row || row->outcome == OUTCOME_UNKNOWN || !unit) {
+	if (row->outcome == OUTCOME_UNKNOWN || !unit) {
 		fprintf(out, "Time: not compared%s%s.", why ? ": " : "", why ? why : "");
 		return;
 	}
 	fprintf(out, "Time, %s: %s before, %s after, %s", unit, compare_value(unit, row->a).s,
 		compare_value(unit, row->b).s, compare_change(row).s);
 	if (compare_interval(row, &low, &high))
-		fprintf(out, "; the difference lies between %s and %s (95 %% interval): %s.",
+		fprintf(out, "; 95 %% interval of the difference: %s to %s: %s.",
 			compare_difference(unit, low).s, compare_difference(unit, high).s,
 			compare_mark_text(row));
 	else
-		fprintf(out, ". Whether that is more than chance was not judged: %s.",
-			why ? why : "there was no test");
+		fprintf(out, ". Not judged whether that is more than chance: %s.",
+			why ? why : "no interval could be computed");
 }

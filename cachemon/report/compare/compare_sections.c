@@ -25,45 +25,46 @@ static void put_sentence(struct doc *d, const struct compare_model *m,
 		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
 }
 
-/* What it comes to, then the time that it took. */
-static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job)
+/* Text begins with what it comes to, a page with what that looks like. */
+static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job,
+			bool page)
 {
-	for (int i = 0; i < 2; i++) {
-		struct text_builder b;
-		FILE *out = text_begin(&b);
-		char *text;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
 
-		if (out && i == 0)
-			compare_sentence(out, &job->result);
-		else if (out)
-			compare_time_sentence(out, job);
-		text = text_end(&b);
-		if (!text)
-			d->failed = true;
-		else if (*text)
-			put_sentence(d, m, job, text);
-		free(text);
-	}
+	if (out)
+		compare_sentence(out, &job->result);
+	text = text_end(&b);
+	if (page)
+		doc_put_picture(d, &job->pictures.answer);
+	if (text)
+		put_sentence(d, m, job, text);
+	else
+		d->failed = true;
+	free(text);
+	compare_answer(d, job);
+}
+
+static void put_trouble(struct doc *d, const struct model_run *run)
+{
+	if (run->exit_status.known && run->exit_status.value)
+		doc_para(d, "The command of run %" PRId64 " failed with status %" PRId64 ".",
+			 run->id, run->exit_status.value);
+	if (!bytes_is(&run->state, "complete"))
+		doc_para(d,
+			 "Run %" PRId64 " did not end: only what was recorded of it is compared.",
+			 run->id);
+	if (run->intervals_lost.known && run->intervals_lost.value)
+		doc_para(d, "%" PRId64 " intervals of run %" PRId64 " were lost.",
+			 run->intervals_lost.value, run->id);
 }
 
 static void put_troubles(struct doc *d, const struct compare_model *m)
 {
-	for (int i = 0; i < 2; i++) {
-		const struct model_run *run = &m->model[i].run;
-
-		if (run->exit_status.known && run->exit_status.value)
-			doc_para(d,
-				 "The command of run %" PRId64 " failed, with status %" PRId64 ".",
-				 run->id, run->exit_status.value);
-		if (!bytes_is(&run->state, "complete"))
-			doc_para(d,
-				 "Run %" PRId64 " did not end: it is compared as far as it is "
-				 "recorded.",
-				 run->id);
-		if (run->intervals_lost.known && run->intervals_lost.value)
-			doc_para(d, "%" PRId64 " intervals of run %" PRId64 " were lost.",
-				 run->intervals_lost.value, run->id);
-	}
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < m->side[i].nr; k++)
+			put_trouble(d, &m->side[i].runs[k].run);
 }
 
 /* Amounts of bytes as people read them. */
@@ -87,11 +88,11 @@ static void put_fact(struct doc_table *t, const struct compare_fact *f)
 	}
 }
 
-/* What of the two machines and measurements is not the same. */
+/* How the machines and measurements differ. */
 static void put_facts(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
-		{"NOT THE SAME", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
+		{"DIFFERENCE", DOC_LEFT}, {"BEFORE", DOC_LEFT}, {"AFTER", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < m->nr_facts; i++)
@@ -99,7 +100,7 @@ static void put_facts(struct doc *d, const struct compare_model *m)
 	if (m->nr_facts)
 		doc_put_table(d, &t);
 	else
-		doc_para(d, "Nothing that is known of the machine and of the measurement differs.");
+		doc_para(d, "No known property of the machine or the measurement differs.");
 	put_troubles(d, m);
 }
 
@@ -119,9 +120,9 @@ static void put_work(struct doc *d, const struct compare_result *r)
 {
 	static const char *const what[WORK_NR] = {
 		[WORK_READ] = "read from files",
-		[WORK_RCHAR] = "read by its tasks from anything",
-		[WORK_FAULTS] = "of its tasks: they tell only how far the job is",
-		[WORK_TIME] = "of time: the bytes read do not measure what the job did",
+		[WORK_RCHAR] = "read by its tasks from files, pipes and sockets",
+		[WORK_FAULTS] = "of its tasks (these show progress, not amount of work)",
+		[WORK_TIME] = "of time (the bytes read do not measure this job's work)",
 	};
 	double larger = fmax(r->work_a, r->work_b);
 	struct opt_i64 work[2] = {{(int64_t)r->work_a, true}, {(int64_t)r->work_b, true}};
@@ -129,44 +130,57 @@ static void put_work(struct doc *d, const struct compare_result *r)
 	doc_para(d, "Work: %s before, %s after, %s.", show_work(r->work, work[0]).s,
 		 show_work(r->work, work[1]).s, what[r->work]);
 	if (r->per == PER_JOB)
-		doc_para(d, "Figures are of the whole job: both runs are taken to have done the "
-			    "same to its end.");
+		doc_para(d, "Figures are for the whole job: both runs are assumed to have done "
+			    "the same work.");
 	else if (r->work == WORK_TIME)
-		doc_para(d, "If both did the same job to its end, --per job compares the time that "
-			    "it took.");
+		doc_para(d, "If both runs did the same job to its end, use --per job to compare "
+			    "how long it took.");
 	else if (fabs(r->work_a - r->work_b) > WORK_APART * larger)
-		doc_para(d, "The runs did not do the same amount of work: totals do not compare, "
-			    "figures per work do, as far as the work is of the same kind. If both "
-			    "did the same job to its end and one of them just read less for it, "
-			    "compare them with --per job.");
+		doc_para(d, "The runs did different amounts of work. Compare figures per unit of "
+			    "work, not totals. If both did the same job to its end and one of them "
+			    "just read less for it, use --per job.");
+}
+
+static void put_run(struct doc_table *t, const struct compare_model *m, int side, size_t at)
+{
+	const struct model_run *run = &m->side[side].runs[at].run;
+	bool shown = compare_several(m) && at == m->side[side].shown;
+
+	doc_cell(t, "%s%s", side ? "after (B)" : "before (A)", shown ? ", shown" : "");
+	doc_cell(t, "%" PRId64, run->id);
+	doc_cell(t, "%s", run->started_ns.known ? show_local(run->started_ns.value).s : "-");
+	doc_cell_shown(t, show_ns(run->duration_ns));
+	doc_cell_shown(t, show_ns(run->interval_ns));
+	doc_cell_name(t, &run->level, "-");
+	doc_cell_name(t, &run->state, "-");
 }
 
 static void put_runs(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
-		{"", DOC_LEFT},	     {"RUN", DOC_RIGHT},  {"STARTED", DOC_LEFT},
-		{"TOOK", DOC_RIGHT}, {"LEVEL", DOC_LEFT}, {"STATE", DOC_LEFT},
+		{"", DOC_LEFT},	     {"RUN", DOC_RIGHT},      {"STARTED", DOC_LEFT},
+		{"TOOK", DOC_RIGHT}, {"INTERVAL", DOC_RIGHT}, {"LEVEL", DOC_LEFT},
+		{"STATE", DOC_LEFT},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
-	for (int i = 0; i < 2; i++) {
-		const struct model_run *run = &m->model[i].run;
-
-		doc_cell(&t, "%s", i ? "after (B)" : "before (A)");
-		doc_cell(&t, "%" PRId64, run->id);
-		doc_cell(&t, "%s",
-			 run->started_ns.known ? show_local(run->started_ns.value).s : "-");
-		doc_cell_shown(&t, show_ns(run->duration_ns));
-		doc_cell_name(&t, &run->level, "-");
-		doc_cell_name(&t, &run->state, "-");
-	}
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < m->side[i].nr; k++)
+			put_run(&t, m, i, k);
 	doc_put_table(d, &t);
+	if (compare_several(m))
+		doc_para(d,
+			 "Figures before and after are medians of the runs. Totals, grades, "
+			 "findings "
+			 "and pictures below show one run of each side, the one with the median "
+			 "time: run %" PRId64 " before, run %" PRId64 " after.",
+			 m->model[0].run.id, m->model[1].run.id);
 }
 
 static void put_side(struct doc *d, const struct compare_picture *p)
 {
 	if (p->absent)
-		doc_para(d, "Nothing is shown: %s.", p->absent);
+		doc_para(d, "No picture: %s.", p->absent);
 	else
 		doc_put_picture(d, &p->picture);
 }
@@ -202,7 +216,7 @@ static void put_curve(struct doc *d, const struct compare_model *m, const struct
 	doc_put_picture(d, &job->pictures.curve.picture);
 	for (int i = 0; i < 2; i++)
 		if (job->pictures.no_curve[i])
-			doc_para(d, "There is no curve %s: %s", i ? "after" : "before",
+			doc_para(d, "No curve of the run %s: %s", i ? "after" : "before",
 				 job->pictures.no_curve[i]);
 }
 
@@ -256,49 +270,74 @@ static void put_job(struct doc *d, const struct compare_model *m, size_t at)
 static void put_judged(struct doc *d, const struct compare_model *m)
 {
 	doc_part_begin(d, "judged", true, "How it was judged");
-	for (int lone = 0; lone < 2; lone++)
+	for (int test = 0; test < TEST_NR; test++)
 		for (size_t i = 0; i < m->nr_jobs; i++)
-			if (m->jobs[i].result.lone == lone) {
-				doc_para(d, "%s", compare_method(lone));
+			if (m->jobs[i].result.test == (enum compare_test)test) {
+				doc_para(d, "%s", compare_method((enum compare_test)test));
 				break;
 			}
-	doc_para(
-		d,
-		"Spread is the standard deviation of the cells, each taken for the whole; of a run "
-		"of few intervals the cells are larger. A difference is real when its adjusted p "
-		"is at most %.2g, and matters from 5 %% of what it was before on (1 point of a "
-		"ratio, 5 points of prefetch accuracy, coverage and timeliness; 1 %% of the time "
-		"of a stall).",
-		COMPARE_LEVEL);
+	doc_para(d,
+		 "Spread is the standard deviation of the %s. A difference is real when its "
+		 "adjusted p is at most %.2g. It matters when it is at least 5 %% of the value "
+		 "before; for a ratio, 1 point (5 points for prefetch accuracy, coverage and "
+		 "timeliness); for a stall, 1 %% of the time.",
+		 compare_several(m) ? "runs"
+				    : "cells, each scaled to the whole run; a run with few "
+				      "intervals has larger cells",
+		 COMPARE_LEVEL);
 	doc_part_end(d);
+}
+
+/* "run 3", "runs 3, 4, 5" */
+static void say_runs(FILE *out, const struct compare_side *s)
+{
+	fprintf(out, "run%s ", s->nr > 1 ? "s" : "");
+	for (size_t i = 0; i < s->nr; i++)
+		fprintf(out, "%s%" PRId64, i ? ", " : "", s->runs[i].run.id);
 }
 
 static void put_title(struct doc *d, const struct compare_model *m)
 {
 	const struct bytes *name = &m->jobs[0].job[0]->name;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *runs;
 
-	doc_begin(d, "cachemon compare: %.*s, run %" PRId64 " before, run %" PRId64 " after",
-		  m->nr_jobs > 1 ? 12 : (int)name->len,
+	if (out) {
+		say_runs(out, &m->side[0]);
+		fputs(" before, ", out);
+		say_runs(out, &m->side[1]);
+		fputs(" after", out);
+	}
+	runs = text_end(&b);
+	doc_begin(d, "cachemon compare: %.*s, %s", m->nr_jobs > 1 ? 12 : (int)name->len,
 		  m->nr_jobs > 1 ? "several jobs"
 		  : name->data	 ? name->data
 				 : "",
-		  m->model[0].run.id, m->model[1].run.id);
+		  runs ? runs : "");
+	d->failed = d->failed || !runs;
+	free(runs);
 }
 
-void compare_sections(struct doc *d, const struct compare_model *m)
+void compare_sections(struct doc *d, const struct compare_model *m, bool page)
 {
 	put_title(d, m);
+	if (m->same) {
+		doc_para(d, "Run %" PRId64 " is compared with itself: nothing can differ.",
+			 m->model[0].run.id);
+		return;
+	}
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		put_verdict(d, m, &m->jobs[i]);
+		put_verdict(d, m, &m->jobs[i], page);
 	put_runs(d, m);
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		if (!bytes_equal(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
-			doc_para(d, "After, the job is called %.*s.",
+			doc_para(d, "The job is called %.*s in the run after.",
 				 (int)m->jobs[i].job[1]->name.len,
 				 m->jobs[i].job[1]->name.data ? m->jobs[i].job[1]->name.data : "");
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(d, m, i);
-	doc_part_begin(d, "machine", false, "What else is not the same");
+	doc_part_begin(d, "machine", false, "Other differences between the runs");
 	put_facts(d, m);
 	doc_part_end(d);
 	put_judged(d, m);

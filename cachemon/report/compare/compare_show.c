@@ -93,11 +93,11 @@ struct shown compare_change(const struct compare_row *row)
 	else if (is_ratio(row->metric->unit))
 		ret = compare_difference(row->metric->unit, difference);
 	else if (row->a <= 0)
-		snprintf(ret.s, sizeof(ret.s), "up from none");
+		snprintf(ret.s, sizeof(ret.s), "up from 0");
 	else if (share >= 0.995)
 		snprintf(ret.s, sizeof(ret.s), "%.20s times as much", show_number(1 + share).s);
 	else if (share <= -1)
-		snprintf(ret.s, sizeof(ret.s), "none any more");
+		snprintf(ret.s, sizeof(ret.s), "down to 0");
 	else if (share < -0.995)
 		snprintf(ret.s, sizeof(ret.s), "over 99 %% less");
 	else
@@ -113,7 +113,7 @@ struct shown compare_p(double p)
 	if (p < 0.0001)
 		snprintf(ret.s, sizeof(ret.s), "p < 0.0001");
 	else
-		snprintf(ret.s, sizeof(ret.s), "p %.2g", p);
+		snprintf(ret.s, sizeof(ret.s), "p = %.2g", p);
 	return ret;
 }
 
@@ -154,6 +154,11 @@ bool compare_interval(const struct compare_row *row, double *ret_low, double *re
 	const struct paired *t = &row->test;
 	double half;
 
+	if (compare_mark(row) != MARK_NOT_JUDGED && row->values) {
+		*ret_low = row->low;
+		*ret_high = row->high;
+		return row->bounded;
+	}
 	if (compare_mark(row) == MARK_NOT_JUDGED || t->why != PAIRED_TESTED)
 		return false;
 	half = t->error * stats_student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);

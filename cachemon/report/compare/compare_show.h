@@ -19,7 +19,7 @@ struct shown compare_difference(const char *unit, double v);
 struct shown compare_range(const char *unit, double low, double high);
 /* "41 % less", "2.1 times as much", "+3.2 points", "unchanged". */
 struct shown compare_change(const struct compare_row *row);
-/* "p 0.003", "p < 0.0001". */
+/* "p = 0.003", "p < 0.0001". */
 struct shown compare_p(double p);
 
 #endif

@@ -13,7 +13,7 @@ static void fill_picture(struct arena *a, const struct model_job *job, size_t at
 	struct picture_panel *panels = arena_alloc(a, PANELS * sizeof(*panels));
 
 	if (!t->nr)
-		ret->absent = "no interval of it was recorded";
+		ret->absent = "no interval was recorded";
 	if (!t->nr || !panels)
 		return;
 	for (int i = 0; i < PANELS; i++)
@@ -35,13 +35,13 @@ static void say_end(struct arena *a, struct picture *p)
 	if (!p->axis.nr)
 		return;
 	if (p->axis.most <= end) {
-		p->says = "Both runs are drawn on the same scales; this one is the longer.";
+		p->says = "Both runs have the same scales; this is the longer run.";
 		return;
 	}
 	mark = arena_alloc(a, sizeof(*mark));
 	p->says = pictures_text(a,
-				"Both runs are drawn on the same scales; this one ends at %s, and "
-				"what is right of that is empty.",
+				"Both runs have the same scales; this one ends at %s, so there "
+				"is nothing to the right of that.",
 				picture_value(UNIT_SECONDS, end).s);
 	if (!mark)
 		return;

@@ -141,15 +141,35 @@ static void put_finding_keys(struct tree *t, const struct finding *f, int *numbe
 	tree_text(t, "summary", f->summary);
 	put_evidence(t, f, number);
 	put_gain(t, &f->gain);
+	tree_opt_double(t, "order_s", (struct opt_f64){f->order_s, f->order_s >= 0});
 	put_action(t, f->note);
 }
 
-static void put_finding(struct tree *t, const struct finding *f, int *number)
+/* How many pieces of evidence stand before that of a finding: it is numbered through the job, that
+ * of a merged finding behind that of the one it was merged into. */
+static int evidence_before(const struct analysis_job *a, const struct finding *f)
 {
+	size_t nr = 0;
+
+	for (size_t i = 0; i < a->nr_findings; i++)
+		for (const struct finding *m = &a->findings[i]; m; m = m->merged) {
+			if (m == f)
+				return (int)nr;
+			nr += m->nr_evidence;
+		}
+	return (int)nr;
+}
+
+static void put_finding(struct tree *t, const struct analysis_job *a, const struct finding *f)
+{
+	int nr = evidence_before(a, f);
+	int *number = &nr;
+
 	tree_object(t, NULL);
 	put_finding_keys(t, f, number);
+	tree_string(t, "merged_into", f->merged_into ? f->merged_into->rule->id : NULL);
 	tree_array(t, "merged");
-	for (const struct finding *m = f->merged; m; m = m->merged) {
+	for (const struct finding *m = f->merged_into ? NULL : f->merged; m; m = m->merged) {
 		tree_object(t, NULL);
 		put_finding_keys(t, m, number);
 		tree_end(t);
@@ -287,20 +307,19 @@ static void put_series(struct tree *t, const struct series_job *s)
 void data_findings(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
-	int number = 0;
-
 	put_grades(t, a ? a->grades : NULL);
 	if (a)
 		put_ceiling(t, a);
 	tree_array(t, "findings");
-	for (size_t i = 0; a && i < a->nr_findings; i++)
-		put_finding(t, &a->findings[i], &number);
+	for (size_t i = 0; a && i < a->nr_all; i++)
+		put_finding(t, a, &a->findings[i]);
 	tree_end(t);
 	if (!a)
 		return;
-	tree_string(t, "gain_order", a->rate.method);
+	tree_string(t, "gain_order", a->scale.rate.method);
 	put_passed(t, m->analysis, a);
 	put_not_judged(t, m->analysis, job->id);
+	tree_string(t, "answer", analysis_answers[analysis_answer(m->analysis, a)]);
 	put_series(t, analysis_series_of(m->analysis, job->id));
 	data_wording(t, m->wording && m->wording->job_id == job->id ? m->wording : NULL);
 }

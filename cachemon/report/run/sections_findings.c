@@ -25,11 +25,6 @@ const struct analysis_model *findings_models(const struct model *m, const struct
 	return m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
 }
 
-bool finding_fix_first(const struct finding *f)
-{
-	return f->severity != SEVERITY_INFO;
-}
-
 struct opt_i64 findings_without_waiting(const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
@@ -199,18 +194,32 @@ static void put_finding(struct doc *d, const struct finding *f, size_t number)
 	free(text);
 }
 
+/* Says so where nothing is to be fixed. */
+static void put_answer(struct doc *d, const struct model *m, const struct analysis_job *a)
+{
+	const char *text = findings_answer(m, a);
+
+	if (*text)
+		doc_para(d, "%s.", text);
+}
+
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
-	size_t first = TO_CHANGE;
+	size_t first = a->nr_fixes < TO_CHANGE ? a->nr_fixes : TO_CHANGE;
 
-	for (size_t i = 0; i < a->nr_findings && i < first; i++)
+	put_answer(d, m, a);
+	for (size_t i = 0; i < first; i++)
 		put_finding(d, &a->findings[i], i + 1);
-	if (!a->nr_findings)
-		doc_para(d, "No rule found anything; see below which of them could not be judged.");
-	if (a->nr_findings > first) {
-		doc_fold_begin(d, "%zu more", a->nr_findings - first);
-		for (size_t i = first; i < a->nr_findings; i++)
+	if (a->nr_fixes > first) {
+		doc_fold_begin(d, "%zu more", a->nr_fixes - first);
+		for (size_t i = first; i < a->nr_fixes; i++)
+			put_finding(d, &a->findings[i], i + 1);
+		doc_fold_end(d);
+	}
+	if (a->nr_findings > a->nr_fixes) {
+		doc_fold_begin(d, "Worth knowing: %zu", a->nr_findings - a->nr_fixes);
+		for (size_t i = a->nr_fixes; i < a->nr_findings; i++)
 			put_finding(d, &a->findings[i], i + 1);
 		doc_fold_end(d);
 	}
@@ -290,15 +299,14 @@ static void put_advised_job(struct doc *d, const struct model *m, const struct m
 
 	doc_heading(d, 2, "Job %s", name ? name : "-");
 	free(name);
-	if (!a->nr_findings)
-		doc_para(d, "No rule found anything.");
+	put_answer(d, m, a);
 	for (size_t i = 0; i < a->nr_findings; i++) {
 		put_finding(d, &a->findings[i], i + 1);
 		bytes = bytes ||
 			(a->findings[i].gain.known && a->findings[i].gain.unit == GAIN_BYTES);
 	}
 	if (bytes && a->nr_findings > 1)
-		doc_para(d, "What gains most comes first. %s", a->rate.method);
+		doc_para(d, "What gains most comes first. %s", a->scale.rate.method);
 	doc_heading(d, 3, "What stands out over time");
 	sections_series(d, m, job);
 	if (m->wording && m->wording->job_id == job->id) {
@@ -320,8 +328,7 @@ void sections_advise(struct doc *d, const struct model *m)
 	put_problems(d, m);
 }
 
-static void csv_finding(FILE *out, const struct model_job *job, const struct finding *f,
-			const struct finding *greater)
+static void csv_finding(FILE *out, const struct model_job *job, const struct finding *f)
 {
 	const struct bytes summary = {f->summary, strlen(f->summary)};
 
@@ -336,7 +343,7 @@ static void csv_finding(FILE *out, const struct model_job *job, const struct fin
 			gain_method_names[f->gain.method]);
 	else
 		fputs(",,,", out);
-	fprintf(out, ",%s\n", greater ? greater->rule->id : "");
+	fprintf(out, ",%s\n", f->merged_into ? f->merged_into->rule->id : "");
 }
 
 int csv_advise(FILE *out, const struct model *m)
@@ -348,9 +355,9 @@ int csv_advise(FILE *out, const struct model *m)
 		const struct analysis_job *a = findings_of(m, &m->jobs[j]);
 
 		for (size_t i = 0; a && i < a->nr_findings; i++) {
-			csv_finding(out, &m->jobs[j], &a->findings[i], NULL);
+			csv_finding(out, &m->jobs[j], &a->findings[i]);
 			for (const struct finding *l = a->findings[i].merged; l; l = l->merged)
-				csv_finding(out, &m->jobs[j], l, &a->findings[i]);
+				csv_finding(out, &m->jobs[j], l);
 		}
 	}
 	return ferror(out) ? -EIO : 0;

@@ -106,13 +106,20 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
-static size_t count_not_judged(const struct model *m, const struct model_job *job)
+const char *findings_answer(const struct model *m, const struct analysis_job *a)
 {
-	size_t nr = 0;
-
-	for (size_t i = 0; i < m->analysis->nr_unjudged; i++)
-		nr += m->analysis->unjudged[i].job_id == job->id;
-	return nr;
+	switch (analysis_answer(m->analysis, a)) {
+	case ANSWER_NOTHING:
+		return "Nothing worth changing";
+	case ANSWER_UNEXPLAINED:
+		return "No known fix: no rule explains why this job is served badly";
+	case ANSWER_TOO_LITTLE:
+		return "Too little was read to judge";
+	case ANSWER_UNKNOWN:
+		return "No fix found, but not all rules could be judged";
+	default:
+		return "";
+	}
 }
 
 /* "Grade E, 0.43: the job spent 97.5 % of its time waiting for reads." */
@@ -120,7 +127,6 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 {
 	const struct analysis_job *a = findings_of(m, job);
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
-	size_t unjudged;
 	char grade[96] = "No grade";
 	char wait[128] = "";
 
@@ -132,15 +138,10 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	if (a->ceiling.overall.known)
 		snprintf(wait, sizeof(wait), ": the job spent %s of its time waiting for reads",
 			 show_ratio((struct opt_f64){1 - a->ceiling.overall.value, true}, false).s);
-	unjudged = count_not_judged(m, job);
-	if (a->nr_findings && finding_fix_first(&a->findings[0]))
+	if (a->nr_fixes)
 		doc_para(d, "%s%s.", grade, wait);
-	else if (unjudged)
-		doc_para(d,
-			 "%s%s. Nothing worth changing was found; %zu rule%s could not be judged.",
-			 grade, wait, unjudged, unjudged == 1 ? "" : "s");
 	else
-		doc_para(d, "%s%s. Nothing worth changing.", grade, wait);
+		doc_para(d, "%s%s. %s.", grade, wait, findings_answer(m, a));
 }
 
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job)

@@ -202,14 +202,9 @@ static void put_fixes(struct doc *d, const struct model *m, const struct model_j
 		{"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE("Fix first", columns);
 	const struct analysis_job *a = findings_of(m, job);
-	size_t nr = 0;
 
-	for (size_t i = 0; a && i < a->nr_findings && nr < FIXES; i++) {
-		if (!finding_fix_first(&a->findings[i]))
-			continue;
+	for (size_t i = 0; a && i < a->nr_fixes && i < FIXES; i++)
 		put_fix(&t, &a->findings[i]);
-		nr++;
-	}
 	doc_put_steps(d, &t);
 }
 
@@ -248,10 +243,7 @@ static const struct finding *first_fix(const struct model *m, const struct model
 {
 	const struct analysis_job *a = findings_of(m, job);
 
-	for (size_t i = 0; a && i < a->nr_findings; i++)
-		if (finding_fix_first(&a->findings[i]))
-			return &a->findings[i];
-	return NULL;
+	return a && a->nr_fixes ? &a->findings[0] : NULL;
 }
 
 /* A command to copy, and what it is for. */

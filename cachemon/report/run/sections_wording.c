@@ -38,7 +38,7 @@ static void say_dropped(FILE *out, const struct wording *w)
 static void say_line(FILE *out, const struct wording *w, bool reasons)
 {
 	if (w->skipped) {
-		fprintf(out, "No words of a model: %s", w->skipped);
+		fprintf(out, "No explanation by a model: %s", w->skipped);
 		return;
 	}
 	fprintf(out, "Worded by %s at %s, checked: %zu statement%s kept, %zu dropped", w->model,
@@ -107,7 +107,7 @@ static void put_evidence(struct doc *d, const struct wording *w)
 		{"VALUE", DOC_RIGHT},
 		{"OF", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("As cachemon measured or computed it", columns);
+	struct doc_table t = DOC_TABLE("Measured or computed by cachemon", columns);
 
 	for (size_t i = 0; i < w->nr_evidence; i++) {
 		const struct pack_evidence *e = w->evidence[i];
@@ -123,14 +123,14 @@ static void put_evidence(struct doc *d, const struct wording *w)
 static void put_spent(struct doc *d, const struct wording *w)
 {
 	doc_para(d,
-		 "Asked %s: %s tokens sent, %s received, in %s and %s attempt%s; SHA-256 of what "
-		 "was sent: %s. %s",
+		 "Asked %s: %s tokens sent, %s received, in %s and %s attempt%s; SHA-256 of the "
+		 "request: %s. %s",
 		 w->asked_ns.known ? show_rfc3339(w->asked_ns.value).s : "-",
 		 show_count(w->tokens_in, false).s, show_count(w->tokens_out, false).s,
 		 show_ns(w->duration_ns).s, show_count(w->attempts, false).s,
 		 show_plural(w->attempts, "", "s"), w->prompt_sha256 ? w->prompt_sha256 : "-",
 		 w->redacted ? "Names of files, jobs, users and hosts were not sent."
-			     : "Names were sent as they are.");
+			     : "Names were sent unchanged.");
 }
 
 void sections_wording_line(struct doc *d, const struct wording *w)
@@ -153,7 +153,7 @@ void sections_wording_end(struct doc *d, const struct wording *w)
 {
 	if (w->warning)
 		doc_para(d, "Warning: %s", w->warning);
-	doc_fold_begin(d, w->nr_evidence ? "What these words rest on" : "What was asked");
+	doc_fold_begin(d, w->nr_evidence ? "Evidence for these statements" : "The request");
 	put_evidence(d, w);
 	put_spent(d, w);
 	doc_fold_end(d);
@@ -169,9 +169,8 @@ void sections_wording(struct doc *d, const struct wording *w)
 	if (!w->checked.nr_statements)
 		doc_para(d, "None of its statements passed the checks.");
 	else
-		doc_para(d, "The findings, their severity and every number are cachemon's; the "
-			    "sentences "
-			    "are a model's.");
+		doc_para(d, "Findings, severity and numbers come from cachemon; the sentences come "
+			    "from the model.");
 	for (size_t i = 0; i < w->checked.nr_statements; i++)
 		sections_wording_statement(d, &w->checked.statements[i]);
 	sections_wording_end(d, w);

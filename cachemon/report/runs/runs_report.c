@@ -132,6 +132,7 @@ int runs_show(const struct runs_options *options, FILE *out, struct errtext *err
 
 	if (!ret)
 		ret = load_list(&l, err);
+	progress_over(options->progress);
 	if (!ret)
 		ret = publish(&p, options->out_path, out, err);
 	runs_model_free(&l.model);

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/whatif/whatif_cache.h"
 
-#include <langinfo.h>
-#include <locale.h>
 #include <math.h>
 #include <string.h>
 
 #include "cachemon/base/human.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/figures/show.h"
 
 enum { TABLE_ROWS = 12 };
-
-/* What the user's locale can show, whatever the program itself runs in. */
-static bool locale_is_utf8(void)
-{
-	locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool ret = l && strcmp(nl_langinfo_l(CODESET, l), "UTF-8") == 0;
-
-	if (l)
-		freelocale(l);
-	return ret;
-}
 
 enum { COLUMNS = 68, ROWS = 21, ROWS_A_LABEL = 5 };
 
@@ -307,7 +295,7 @@ void whatif_cache_text(struct doc *d, const struct model_job *job, const struct 
 		return;
 	}
 	say_sample(d, c);
-	put_plot(d->out, c, locale_is_utf8());
+	put_plot(d->out, c, terminal_locale_is_utf8());
 	put_table(d, c);
 	say_need(d, c);
 	say_check(d, c);

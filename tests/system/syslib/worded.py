@@ -113,6 +113,11 @@ def of_exchange(make):
     return lambda x: make(Sent(x.request.body))
 
 
+def kept(job):
+    """The findings that were not merged into another."""
+    return [f for f in job["findings"] if not f["merged_into"]]
+
+
 def without_words(report):
     for job in report["jobs"]:
         job.pop("wording", None)

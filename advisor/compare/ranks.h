@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Do the values of two groups of runs differ by more than chance? The Mann-Whitney test (Wilcoxon's
+ * rank sum test), exact: every way to split the ranks into two groups is counted, ties included.
+ * It assumes that the runs are independent, and nothing about how their values are distributed.
+ */
+#ifndef COMPARE_RANKS_H
+#define COMPARE_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RANKS_MAX = 40 }; /* values in a group */
+
+struct ranks {
+	double u;     /* pairs in which the value of b is the larger one; equal ones count half */
+	double p;     /* two-sided */
+	bool bounded; /* the interval is known */
+	double low, high;  /* 95 % interval of the shift from a to b */
+	double detectable; /* a shift that 4 of 5 such pairs of groups would show; NAN: none would
+			    */
+};
+
+/* 1 to RANKS_MAX values each. 0 or -ENOMEM. */
+int ranks_test(const double *a, size_t nr_a, const double *b, size_t nr_b, struct ranks *ret);
+
+/* The smallest two-sided p that groups of these sizes can have. */
+double ranks_least_p(size_t nr_a, size_t nr_b);
+
+#endif

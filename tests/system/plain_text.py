@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Text on a terminal: ASCII alone where the locale has no UTF-8, lines as wide as COLUMNS says, notes without markup."""
+
+import contextlib
+import lzma
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+
+from syslib.part import Part, check, equal
+from syslib.screen import Screen
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CLEAR = b"\r\x1b[K"
+# Verbs that need no privilege; those that read a database, and those that do not.
+READERS = (["report"], ["advise"], ["runs"], ["compare", "last-1", "last"], ["whatif", "cache"], ["whatif", "readahead"])
+OTHERS = (["explain"], ["explain", "prefetch-waste"], ["doctor"], ["--help"], ["report", "--help"])
+NAME = "données/日"  # no name of the recorded run is other than ASCII
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.cachemon = args.cachemon
+        self.work = work
+        self.db = os.path.join(work, "train.db")
+        with lzma.open(os.path.join(ROOT, "examples", "recorded", "train.db.xz")) as packed, open(self.db, "wb") as out:
+            out.write(packed.read())
+        with contextlib.closing(sqlite3.connect(self.db)) as db, db:
+            db.execute(f"UPDATE file SET path = CAST('/{NAME}' || id AS BLOB)")
+
+    def environment(self, **more):
+        left = {k: v for k, v in os.environ.items() if not k.startswith("LC_") and k not in ("LANG", "COLUMNS")}
+        return {**left, "HOME": self.work, "TZ": "UTC", **more}
+
+    def argv(self, words):
+        reads = words[0] in {reader[0] for reader in READERS} and "--help" not in words
+        return [self.cachemon, *words, *(["--db", self.db] if reads else [])]
+
+    def shown(self, words, **env):
+        """What a terminal is given, without lines that are gone."""
+        with contextlib.ExitStack() as stack:
+            # Variables that are to be absent are absent from a Screen, too.
+            screen = Screen(stack, ["env", "-i", *(f"{k}={v}" for k, v in self.environment(TERM="xterm", **env).items()),
+                                    *self.argv(words)])
+            screen.end()
+            return screen.said.rpartition(CLEAR)[2].replace(b"\r\n", b"\n")
+
+    def piped(self, words, **env):
+        return subprocess.run(self.argv(words), env=self.environment(**env), stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False).stdout
+
+
+def widest(text):
+    return max(len(line) for line in text.decode().split("\n"))
+
+
+@part.case
+def ascii_without_utf8(world, _):
+    """Every verb, by each of the variables; pictures, names and signs have another form, and the same lines."""
+    for words in (*READERS, *OTHERS, ["report", "--format", "md"]):
+        for env in ({"LC_ALL": "C"}, {"LANG": "C"}, {"LC_CTYPE": "POSIX", "LANG": "C.UTF-8"}, {}):
+            said = world.shown(words, **env)
+            check(said and said.isascii(), f"{words} {env}: {[line for line in said.splitlines() if not line.isascii()][:3]}")
+            check(words[-1] == "md" or words == ["explain"] or widest(said) <= 80, f"{words} {env}: {widest(said)} columns")
+    for words in (["report"], ["runs"], ["compare", "last-1", "last"], ["whatif", "cache"]):
+        check(not world.shown(words, LC_ALL="C.UTF-8").isascii(), f"{words}: no picture where there is UTF-8")
+    text = world.shown(["report"], LC_ALL="C").decode()
+    check("donn\\u00e9es/\\u65e5" in text, "a name is not shown by its characters' numbers")
+    check(NAME in world.shown(["report"], LC_ALL="C.UTF-8").decode(), "a name is not shown")
+
+
+@part.case
+def files_and_programs(world, _):
+    """A file, a pipe and data for programs are UTF-8 whatever the locale."""
+    path = os.path.join(world.work, "report.txt")
+    equal("a pipe", world.piped(["report"], LC_ALL="C"), world.piped(["report"], LC_ALL="C.UTF-8"))
+    subprocess.run([world.cachemon, "report", "--db", world.db, "-o", path], check=True,
+                   env=world.environment(LC_ALL="C", COLUMNS="120"))
+    with open(path, "rb") as f:
+        equal("a file", f.read(), world.piped(["report"]))
+    check(NAME in world.shown(["report", "--format", "json"], LC_ALL="C").decode(), "JSON on a terminal is not as it is")
+
+
+@part.case
+def columns(world, _):
+    """Lines are as wide as COLUMNS, of each verb; what is no width does not count."""
+    usual = {}
+    for words in (*READERS, *OTHERS):
+        if words == ["explain"]:
+            continue
+        usual[tuple(words)] = world.piped(words)
+        narrow, wide = world.piped(words, COLUMNS="60"), world.piped(words, COLUMNS="132")
+        lines = {name: len(text.splitlines()) for name, text in (("narrow", narrow), ("usual", usual[tuple(words)]),
+                                                                 ("wide", wide))}
+        check(lines["narrow"] >= lines["usual"] >= lines["wide"] and lines["narrow"] > lines["wide"], f"{words}: {lines}")
+        check(80 < widest(wide) <= 132, f"{words}: {widest(wide)} columns of 132")
+    for bad in ("", "0", "39", "x", "80x", "-1", "1001", "99999999999999999999"):
+        equal(f"COLUMNS={bad}", world.piped(["report"], COLUMNS=bad), usual[("report",)])
+
+
+@part.case
+def notes(world, _):
+    """A note is text: headings underlined, paragraphs wrapped, code indented; raw by --format md."""
+    names = re.findall(r"^([a-z][a-z0-9-]+) ", world.piped(["explain"]).decode(), re.M)
+    check(len(names) > 60, f"{len(names)} notes")
+    for name in names:
+        said = world.piped(["explain", name]).decode()
+        check("```" not in said and not re.search(r"^#+ (What|When|Why|How|Sources)", said, re.M), f"{name}: markup is left")
+        prose = [line for line in said.split("\n") if not line.startswith("    ")]
+        check(max(map(len, prose)) <= 80, f"{name}: {max(prose, key=len)!r}")
+        check("`" not in "".join(prose), f"{name}: backticks are left")
+    with open(os.path.join(ROOT, "prompts", "notes", "prefetch-waste.md"), encoding="utf-8") as f:
+        source = f.read()
+    raw = world.piped(["explain", "prefetch-waste", "--format", "md"]).decode()
+    for heading in re.findall(r"^## .*$", source, re.M):
+        check(heading in raw.split("\n"), f"no '{heading}'")
+        check(f"\n{heading[3:]}\n{'-' * len(heading[3:])}\n" in world.piped(["explain", "prefetch-waste"]).decode(),
+              f"'{heading[3:]}' is no heading")
+    check("```python" in raw, "no fence in what is raw")
+    done = subprocess.run([world.cachemon, "explain", "prefetch-wast"], env=world.environment(), capture_output=True,
+                          text=True, check=False)
+    equal("status", done.returncode, 2)
+    check("did you mean 'prefetch-waste'?" in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))
