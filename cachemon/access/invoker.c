@@ -240,6 +240,16 @@ int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret)
 	return 0;
 }
 
+void invoker_user_name(uid_t uid, char *ret_text, size_t size)
+{
+	const struct passwd *pw = getpwuid(uid);
+
+	if (pw)
+		snprintf(ret_text, size, "%s", pw->pw_name);
+	else
+		snprintf(ret_text, size, "uid %u", uid);
+}
+
 /* Gives the process the rights of the invoker and no others. */
 static int give_up_rights(const struct invoker *inv, struct errtext *err)
 {

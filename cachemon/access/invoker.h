@@ -66,6 +66,9 @@ int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret);
  */
 void invoker_as_whom(int error, char *ret_text, size_t size);
 
+/* The name of a user's account, else "uid N". */
+void invoker_user_name(uid_t uid, char *ret_text, size_t size);
+
 /* Supplementary groups of the process, malloc'ed. */
 int invoker_own_groups(gid_t **ret_groups, size_t *ret_nr);
 

@@ -25,6 +25,8 @@ const struct verb_spec advise_spec = {
 	.name = "advise",
 	.help = "show what to change, how much it gains, and how to check that it did",
 	.examples = examples,
+	.operands = "[DB]",
+	.operand = VALUE_FILE,
 	.options = options,
 	.notes = "Needs no privileges, only the database. What gains most comes first; rules that "
 		 "could not be judged are listed with the reason. 'cachemon explain ID' prints the "

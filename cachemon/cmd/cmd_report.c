@@ -12,6 +12,12 @@ static const struct option_spec options[] = {
 	{{"files", OPT_FILES, "N", 0,
 	  "List N files of each job (default: 100); the others are summed", 0},
 	 VALUE_NUMBER},
+	{{"full", OPT_FULL, NULL, 0, "All of it as text, also on a terminal: through $PAGER there",
+	  0},
+	 VALUE_NONE},
+	{{"brief", OPT_BRIEF, NULL, 0, "One screen of text, also into a pipe or a file", 0},
+	 VALUE_NONE},
+	{{"no-pager", OPT_NO_PAGER, NULL, 0, "--full without $PAGER", 0}, VALUE_NONE},
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
 	LLM_ARGS,
@@ -19,7 +25,8 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon report", "Show the last run as text"},
+	{"cachemon report", "The last run on one screen: what it was, the verdict, what to fix"},
+	{"cachemon report --full", "All of it, in a pager"},
 	{"cachemon report --run 2 -o report.html", "Write run 2 as one page for a browser"},
 	{"cachemon report --db run.db --json --files 1000",
 	 "Print all figures of the last run of another database, with 1000 files of each job"},
@@ -32,9 +39,16 @@ const struct verb_spec report_spec = {
 	.name = "report",
 	.help = "show the results of a run",
 	.examples = examples,
+	.operands = "[DB]",
+	.operand = VALUE_FILE,
 	.options = options,
-	.notes = "Needs no privileges, only the database. CSV has one line for each job, directory "
-		 "and file, with one column for each counter.",
+	.notes =
+		"Needs no privileges, only the database that DB or --db names. On a terminal, text "
+		"is "
+		"one screen. --full prints all of it, through $PAGER there (less if it is not set, "
+		"none if it is empty or cat). Into a pipe or a file text is whole, unless you give "
+		"--brief. Other formats are always whole. CSV has one line for each job, directory "
+		"and file, with one column for each counter.",
 	.run = cmd_report,
 };
 

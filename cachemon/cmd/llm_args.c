@@ -166,6 +166,10 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_END && o->dry_run && (o->args.report.out_path || o->args.format_given))
 		usage_error(state, "--llm-dry-run prints the request and no report: leave out -o "
 				   "and --format");
+	if (key == ARGP_KEY_ARG) {
+		report_args_operand(&o->args, arg, state);
+		return 0;
+	}
 	ret = report_args_option(&o->args, key, arg, state);
 	if (!ret && key == ARGP_KEY_END && o->asked && o->args.report.format == REPORT_CSV)
 		usage_error(state, "--llm does not support CSV; use text, md, html, json or yaml");

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
+#include "cachemon/base/pager.h"
 #include "cachemon/base/progress.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/cleanup.h"
@@ -74,6 +77,21 @@ static const char *parse_database(struct argp_state *state, char *arg)
 	return usage_name(state, "--db", arg);
 }
 
+static void take_database(struct argp_state *state, const char *path, struct report_args *o)
+{
+	if (o->operand)
+		usage_error(state, "two databases, '%s' and '%s': name one", o->named, path);
+	o->report.db = o->named = path;
+}
+
+void report_args_operand(struct report_args *o, char *arg, struct argp_state *state)
+{
+	if (o->named)
+		usage_error(state, "two databases, '%s' and '%s': name one", o->named, arg);
+	take_database(state, parse_database(state, arg), o);
+	o->operand = true;
+}
+
 static void parse_output(struct argp_state *state, char *arg, struct report_args *o)
 {
 	o->report.out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
@@ -83,7 +101,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 {
 	switch (key) {
 	case OPT_DB:
-		o->report.db = parse_database(state, arg);
+		take_database(state, parse_database(state, arg), o);
 		return 0;
 	case OPT_RUN:
 		report_args_parse_run(state, arg, &o->report.run_id);
@@ -100,6 +118,15 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	case OPT_FILES:
 		parse_files(state, arg, &o->report.files);
 		return 0;
+	case OPT_FULL:
+		o->full = true;
+		return 0;
+	case OPT_BRIEF:
+		o->brief = true;
+		return 0;
+	case OPT_NO_PAGER:
+		o->no_pager = true;
+		return 0;
 	case OPT_RULES:
 		o->rules = usage_name(state, "--rules", arg);
 		return 0;
@@ -112,6 +139,10 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	case ARGP_KEY_END:
 		if (o->report.out_path && !o->format_given)
 			choose_format(state, o);
+		if (o->full && o->brief)
+			usage_error(state, "give --full or --brief, not both");
+		if (o->brief && o->report.format != REPORT_TEXT)
+			usage_error(state, "--brief is text; other formats are always whole");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -153,9 +184,42 @@ int report_args_run(struct report_args *args,
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* A page of its own, through the user's pager. */
+static int show_paged(const struct report_options *report, struct errtext *err)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	int ret = out ? report_show(report, out, err) : 0;
+	_cleanup_free_ char *text = text_end(&b);
+
+	if (ret)
+		return ret;
+	if (!text)
+		return errtext_set(err, -ENOMEM, "not enough memory for the report");
+	return pager_show(text, b.len, err);
+}
+
+/* On a terminal text is one screen, unless a language model was asked for words. */
+static int show_text(const struct report_args *args, struct errtext *err)
+{
+	struct report_options report = args->report;
+	bool terminal = !report.out_path && isatty(STDOUT_FILENO);
+	_cleanup_free_ char *again = report_again(args->named, report.run_id, report.job);
+
+	report.brief = args->brief || (terminal && !args->full && !report.word);
+	report.again = again;
+	if (!again)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	if (terminal && !report.brief && !args->no_pager && pager_wanted())
+		return show_paged(&report, err);
+	return report_show(&report, stdout, err);
+}
+
 int report_args_show_report(const struct report_args *args, struct errtext *err)
 {
-	int ret = report_show(&args->report, stdout, err);
+	int ret = args->report.format == REPORT_TEXT && !args->report.advise
+			  ? show_text(args, err)
+			  : report_show(&args->report, stdout, err);
 
 	return ret ? ret : args->report.advise && args->problems;
 }

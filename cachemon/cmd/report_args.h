@@ -14,7 +14,19 @@
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/errtext.h"
 
-enum { OPT_DB = 256, OPT_RUN, OPT_JOB, OPT_FORMAT, OPT_JSON, OPT_FILES, OPT_RULES, OPT_OF_VERB };
+enum {
+	OPT_DB = 256,
+	OPT_RUN,
+	OPT_JOB,
+	OPT_FORMAT,
+	OPT_JSON,
+	OPT_FILES,
+	OPT_RULES,
+	OPT_FULL,
+	OPT_BRIEF,
+	OPT_NO_PAGER,
+	OPT_OF_VERB
+};
 
 #define REPORT_ARGS_FORMATS "text|md|html|json|csv|yaml"
 /* Rows of a table of options. */
@@ -76,14 +88,20 @@ extern const struct report_args_formats report_args_pages;
 struct report_args {
 	struct report_options report;
 	const struct report_args_formats *formats; /* NULL: all */
+	const char *named;			   /* database; NULL: the default */
 	const char *rules;			   /* NULL: none was named */
+	bool operand;				   /* named without --db */
 	bool format_given;
-	struct rule_dirs dirs; /* of report.rules, while it runs */
-	size_t problems;       /* of these rules, which were printed */
+	bool full, brief, no_pager; /* of text */
+	struct rule_dirs dirs;	    /* of report.rules, while it runs */
+	size_t problems;	    /* of these rules, which were printed */
 };
 
 /* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state);
+
+/* A database without --db; one that is named twice is refused. */
+void report_args_operand(struct report_args *o, char *arg, struct argp_state *state);
 
 /* The value of --run. */
 void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *ret_run);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/base/progress.h"
@@ -97,8 +98,20 @@ static int write_report(void *arg, struct errtext *err)
 static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
+	_cleanup_free_ char *again = report_again(run->db, run->run_id, NULL);
+	struct rule_dirs dirs = {0};
+	struct report_options options = {.db = run->db,
+					 .run_id = run->run_id,
+					 .brief = true,
+					 .again = again,
+					 .rules = &dirs};
+	int r = again ? cmd_rules(run->invoker, run->o->rules, &dirs, err)
+		      : errtext_set(err, -ENOMEM, "out of memory");
 
-	return report_summary(run->db, run->run_id, stderr, err);
+	if (!r)
+		r = report_show(&options, stderr, err);
+	rule_dirs_free(&dirs);
+	return r;
 }
 
 /* The summary and the report; -errno: part of it is missing, and that was said. Whatever is read

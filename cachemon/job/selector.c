@@ -30,6 +30,7 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 	_cleanup_free_ char *quoted = NULL;
 	int err = quote_word(name, &quoted);
 
+	s->uid = about->uid;
 	if (!err)
 		err = text_print(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted,
 				 about->uid);
@@ -128,22 +129,21 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
-/* ", uid: N" of the first process in a cgroup; "" where there is none to be seen. */
-static void user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref,
-			   char text[32])
+/* Of the first process in a cgroup; -1: there is none to be seen. */
+static int64_t user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref)
 {
 	_cleanup_free_ char *path = NULL, *pids = NULL;
 	struct proctree_about about;
 	size_t len = 0;
 	pid_t pid = 0;
 
-	*text = '\0';
 	if (text_print(&path, "%s/cgroup.procs", ref->dir) ||
 	    file_read(AT_FDCWD, path, 16U << 20, &pids, &len))
-		return;
+		return -1;
 	pids[strcspn(pids, "\n")] = '\0';
-	if (!parse_pid(pids, &pid) && !proctree_about(places->proc_root, pid, &about))
-		snprintf(text, 32, ", uid: %u", about.uid);
+	if (parse_pid(pids, &pid) || proctree_about(places->proc_root, pid, &about))
+		return -1;
+	return about.uid;
 }
 
 /* prefix: "slurm: 12, " and the like, or "". Takes ref over, also on failure. */
@@ -153,10 +153,12 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 {
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref};
 	_cleanup_free_ char *path = NULL;
-	char user[32];
+	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
-	user_of_cgroup(places, ref, user);
+	s.uid = user_of_cgroup(places, ref);
+	if (s.uid >= 0)
+		snprintf(user, sizeof(user), ", uid: %u", (uid_t)s.uid);
 	if (!e)
 		e = text_print(&s.text, "%scgroup: %s%s", prefix, path, user);
 	if (!e)
@@ -307,7 +309,7 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 
 int selector_command(char *const argv[], struct selector *ret)
 {
-	struct selector s = {.kind = SELECTED_COMMAND, .cgroup.fd = -1};
+	struct selector s = {.kind = SELECTED_COMMAND, .cgroup.fd = -1, .uid = -1};
 	_cleanup_free_ char *words = NULL;
 	int err = quote_words(argv, TEXT_MAX, &words);
 

@@ -8,6 +8,7 @@
 #define SELECTOR_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cachemon/job/cgroup.h"
@@ -39,6 +40,7 @@ struct selector {
 	pid_t *tgids;
 	size_t nr_tgids;
 	struct cgroup_ref cgroup; /* SELECTED_CGROUP; else .fd is -1 */
+	int64_t uid; /* of its first process; < 0: not known, or a command that was not run yet */
 };
 
 struct selector_places {

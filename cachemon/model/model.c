@@ -22,6 +22,26 @@ bool model_others(const struct model_job *job)
 	return job->slot == JOB_OTHERS;
 }
 
+/* "command: python3 train.py", "pid: 12, command: cp, uid: 1000" */
+struct bytes model_command(const struct model_job *job)
+{
+	static const char command[] = "command: ", user[] = ", uid: ";
+	const struct bytes *s = &job->selector;
+	const char *at = s->data ? memmem(s->data, s->len, command, strlen(command)) : NULL;
+	struct bytes ret = {0};
+	const char *end;
+
+	if (!at)
+		return ret;
+	ret.data = at + strlen(command);
+	ret.len = s->len - (size_t)(ret.data - s->data);
+	/* Of a command all the rest is its own. */
+	end = at == s->data ? NULL : memmem(ret.data, ret.len, user, strlen(user));
+	if (end)
+		ret.len = (size_t)(end - ret.data);
+	return ret;
+}
+
 const struct model_job *model_main_job(const struct model *m)
 {
 	return m->nr_jobs ? &m->jobs[0] : NULL;
@@ -79,6 +99,7 @@ static void read_run(struct rows *r, struct model_run *run)
 	run->over_budget_by = rows_f64(r);
 	for (int i = 0; i < MODEL_COST_PARTS; i++)
 		run->cost_parts[i] = rows_i64(r);
+	run->user = rows_bytes(r);
 }
 
 /* What exists, for the message about what does not. */
@@ -129,7 +150,7 @@ enum { RUN_SQL_MAX = sizeof(run_fields) + 512 };
 
 static void run_sql(sqlite3 *db, const char *where, char sql[RUN_SQL_MAX])
 {
-	snprintf(sql, RUN_SQL_MAX, "%s%s, loss_intervals, law_error_pages, %s FROM run %s",
+	snprintf(sql, RUN_SQL_MAX, "%s%s, loss_intervals, law_error_pages, %s, %s FROM run %s",
 		 run_fields,
 		 model_has(db, "run", "loss_recursion_misses")
 			 ? "loss_recursion_misses, (SELECT sum(f.files) FROM filesystem f JOIN job "
@@ -141,7 +162,7 @@ static void run_sql(sqlite3 *db, const char *where, char sql[RUN_SQL_MAX])
 			   "cost_reads_ns, cost_pages_ns, cost_windows_ns, cost_faults_ns, "
 			   "cost_switches_ns, cost_other_ns"
 			 : "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
-		 where);
+		 model_has(db, "run", "user") ? "user" : "NULL", where);
 }
 
 static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *err)

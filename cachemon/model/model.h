@@ -32,7 +32,7 @@ enum { MODEL_COST_PARTS = 6 };
 
 struct model_run {
 	int64_t id;
-	struct bytes uuid, cachemon, host, kernel, arch, state, level, advice_mode;
+	struct bytes uuid, cachemon, host, user, kernel, arch, state, level, advice_mode;
 	struct opt_i64 started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes,
 		memory_bytes, map_bytes, exit_status, cpu_ns, probe_cpu_ns, collector_cpu_ns;
 	struct opt_f64 probe_ns_per_lookup, share_of_job_cpu, advice_calls_ns;
@@ -92,6 +92,7 @@ struct model_job {
 	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
 	struct opt_i64 limit_bytes;	   /* that limit */
 	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
+	bool limit_known;		   /* also that there is none */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
 	struct counts counts;
 	struct model_file *files; /* most misses first */
@@ -124,6 +125,8 @@ struct model {
 };
 
 bool model_others(const struct model_job *job);
+/* The command line, or the name of the command of a job that was running; empty: not known. */
+struct bytes model_command(const struct model_job *job);
 /* The job a sentence is about: the first watched one, or "(others)" when it is alone. */
 const struct model_job *model_main_job(const struct model *m);
 

@@ -75,14 +75,19 @@ static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struc
 {
 	struct rows r;
 
-	if (!model_has(db, "job_limit", "oom_kills"))
+	if (!model_has(db, "job_limit", "limit_bytes"))
 		return 0;
-	r = rows_begin(db, a, "SELECT oom_kills, limit_bytes, at FROM job_limit WHERE job_id = ?1", 1,
-		       &job->id);
+	r = rows_begin(
+		db, a,
+		model_has(db, "job_limit", "oom_kills")
+			? "SELECT oom_kills, limit_bytes, at FROM job_limit WHERE job_id = ?1"
+			: "SELECT NULL, limit_bytes, at FROM job_limit WHERE job_id = ?1",
+		1, &job->id);
 	if (rows_next(&r)) {
 		job->oom_kills = rows_i64(&r);
 		job->limit_bytes = rows_i64(&r);
 		job->limit_at = rows_bytes(&r);
+		job->limit_known = true;
 	}
 	return model_rows_end(&r, err);
 }

@@ -160,13 +160,29 @@ static void table_free(struct doc_table *t)
 	*t = (struct doc_table){0};
 }
 
-void doc_put_table(struct doc *d, struct doc_table *t)
+static void put_rows(struct doc *d, struct doc_table *t,
+		     void (*put)(struct doc *d, const struct doc_table *t))
 {
 	if (t->failed)
 		d->failed = true;
 	else if (t->nr_columns && t->nr_cells)
-		d->ops->table(d, t);
+		put(d, t);
 	table_free(t);
+}
+
+void doc_put_table(struct doc *d, struct doc_table *t)
+{
+	put_rows(d, t, d->ops->table);
+}
+
+void doc_put_facts(struct doc *d, struct doc_table *t)
+{
+	put_rows(d, t, d->ops->facts);
+}
+
+void doc_put_steps(struct doc *d, struct doc_table *t)
+{
+	put_rows(d, t, d->ops->steps);
 }
 
 void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr)

@@ -108,6 +108,9 @@ struct doc {
 };
 
 struct doc doc_text(FILE *out);
+/* Text with as few lines as can be: no rule under a title, a blank line only between blocks of
+ * different kinds. */
+struct doc doc_screen(FILE *out);
 struct doc doc_markdown(FILE *out);
 struct doc doc_html(FILE *out);
 
@@ -148,6 +151,10 @@ void doc_cell_text(struct doc_table *t, char *text);
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent);
 /* Writes the table, unless it has no rows, and frees it. */
 void doc_put_table(struct doc *d, struct doc_table *t);
+/* Likewise, a table of two columns: a name, and what is to be said of it. */
+void doc_put_facts(struct doc *d, struct doc_table *t);
+/* Likewise, what to do in this order, under the caption; columns: title, id, gain, text. */
+void doc_put_steps(struct doc *d, struct doc_table *t);
 /* The first is that of all. */
 void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);

@@ -181,6 +181,34 @@ static void html_code(struct doc *d, const char *language, const char *text)
 	fputs("</code></pre></div>\n", d->out);
 }
 
+static void html_facts(struct doc *d, const struct doc_table *t)
+{
+	fputs("<dl class=\"facts\">\n", d->out);
+	for (size_t i = 0; i + 2 <= t->nr_cells; i += 2) {
+		fprintf(d->out, "<div><dt>%s</dt><dd>", t->cells[i]);
+		html_text(d->out, t->cells[i + 1]);
+		fputs("</dd></div>\n", d->out);
+	}
+	fputs("</dl>\n", d->out);
+}
+
+static void html_steps(struct doc *d, const struct doc_table *t)
+{
+	fprintf(d->out, "<div class=\"steps\"><p><b>%s</b></p><ol>\n", t->caption);
+	for (size_t i = 0; i + 4 <= t->nr_cells; i += 4) {
+		fputs("<li><b>", d->out);
+		html_text(d->out, t->cells[i]);
+		fputs("</b> ", d->out);
+		put_code(d->out, t->cells[i + 1]);
+		fputs("<br>Gain: <b>", d->out);
+		html_text(d->out, t->cells[i + 2]);
+		fputs("</b>. ", d->out);
+		html_text(d->out, t->cells[i + 3]);
+		fputs("</li>\n", d->out);
+	}
+	fputs("</ol></div>\n", d->out);
+}
+
 static void html_contents(struct doc *d, const struct doc_entry *entries, size_t nr)
 {
 	fputs("<nav aria-label=\"Parts of the report\"><ul>\n", d->out);
@@ -329,6 +357,8 @@ struct doc doc_html(FILE *out)
 		.words = html_words,
 		.code = html_code,
 		.table = html_table,
+		.facts = html_facts,
+		.steps = html_steps,
 		.contents = html_contents,
 		.part_begin = html_part_begin,
 		.part_end = html_part_end,

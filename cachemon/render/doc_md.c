@@ -189,6 +189,31 @@ static void md_map(struct doc *d, const struct doc_map *map)
 	md_para(d, map->says);
 }
 
+static void md_facts(struct doc *d, const struct doc_table *t)
+{
+	for (size_t i = 0; i + 2 <= t->nr_cells; i += 2) {
+		fprintf(d->out, "- **%s**: ", t->cells[i]);
+		put_text(d->out, t->cells[i + 1]);
+		putc('\n', d->out);
+	}
+	putc('\n', d->out);
+}
+
+static void md_steps(struct doc *d, const struct doc_table *t)
+{
+	fprintf(d->out, "**%s**\n\n", t->caption);
+	for (size_t i = 0; i + 4 <= t->nr_cells; i += 4) {
+		fprintf(d->out, "%zu. **", i / 4 + 1);
+		put_text(d->out, t->cells[i]);
+		fprintf(d->out, "** (`%s`). Gain: ", t->cells[i + 1]);
+		put_text(d->out, t->cells[i + 2]);
+		fputs(". ", d->out);
+		put_text(d->out, t->cells[i + 3]);
+		putc('\n', d->out);
+	}
+	putc('\n', d->out);
+}
+
 static void md_part_begin(struct doc *d, const char *id, bool folded, const char *title)
 {
 	md_heading(d, 2, title);
@@ -208,6 +233,7 @@ struct doc doc_markdown(FILE *out)
 		.para = md_para,   .words = md_words,		.code = md_code,
 		.table = md_table, .part_begin = md_part_begin, .fold_begin = md_fold_begin,
 		.map = md_map,	   .picture = md_picture,	.end = doc_nothing,
+		.facts = md_facts, .steps = md_steps,
 	};
 
 	return (struct doc){.ops = &ops, .out = out};

@@ -19,6 +19,8 @@ struct doc_ops {
 	/* Lines, each ended; language may be NULL. */
 	void (*code)(struct doc *d, const char *language, const char *text);
 	void (*table)(struct doc *d, const struct doc_table *t);
+	void (*facts)(struct doc *d, const struct doc_table *t);
+	void (*steps)(struct doc *d, const struct doc_table *t);
 	void (*contents)(struct doc *d, const struct doc_entry *entries, size_t nr);
 	void (*part_begin)(struct doc *d, const char *id, bool folded, const char *title);
 	void (*part_end)(struct doc *d);

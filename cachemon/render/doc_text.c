@@ -18,7 +18,8 @@ enum { GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 /* While a document is written: wcwidth() knows only the characters of the locale's charset. */
 struct text_state {
 	locale_t utf8, before;
-	int width; /* of lines */
+	int width;							/* of lines */
+	enum { BLOCK_FACTS, BLOCK_PARA, BLOCK_STEPS, BLOCK_CODE } last; /* of a screen */
 };
 
 static int page_width(const struct doc *d)
@@ -160,7 +161,7 @@ static void text_heading(struct doc *d, int level, const char *text)
 	fputs(level < 3 ? "\n\n" : "\n", d->out);
 }
 
-static void text_begin(struct doc *d, const char *title)
+static void begin_locale(struct doc *d)
 {
 	struct text_state *s = calloc(1, sizeof(*s));
 
@@ -171,6 +172,11 @@ static void text_begin(struct doc *d, const char *title)
 		if (s->utf8)
 			s->before = uselocale(s->utf8);
 	}
+}
+
+static void text_begin(struct doc *d, const char *title)
+{
+	begin_locale(d);
 	text_heading(d, 1, title);
 }
 
@@ -249,6 +255,55 @@ static int put_cell(FILE *out, enum doc_align align, const char *text, int width
 	else
 		wrap_put(out, text, width, want);
 	return want + length;
+}
+
+static void put_facts(FILE *out, const struct doc_table *t, int page)
+{
+	int width = column_width(t, 0) + GAP;
+
+	for (size_t i = 0; i + 2 <= t->nr_cells; i += 2) {
+		fputs(t->cells[i], out);
+		wrap_pad(out, width - wrap_width(t->cells[i]));
+		wrap_put(out, t->cells[i + 1], page - width, width);
+		putc('\n', out);
+	}
+}
+
+/* "1. Title [id]", then its gain and what to do. */
+static void put_steps(struct doc *d, const struct doc_table *t)
+{
+	enum { INDENT = 3 };
+
+	fprintf(d->out, "%s:\n", t->caption);
+	for (size_t i = 0; i + 4 <= t->nr_cells; i += 4) {
+		char *const *c = &t->cells[i];
+		char *title = NULL, *text = NULL;
+
+		if (asprintf(&title, "%zu. %s [%s]", i / 4 + 1, c[0], c[1]) < 0 ||
+		    asprintf(&text, "   Gain: %s. %s", c[2], c[3]) < 0) {
+			title = text = NULL;
+			d->failed = true;
+		} else {
+			wrap_put(d->out, title, page_width(d), INDENT);
+			putc('\n', d->out);
+			wrap_put(d->out, text, page_width(d), INDENT);
+			putc('\n', d->out);
+		}
+		free(title);
+		free(text);
+	}
+}
+
+static void text_facts(struct doc *d, const struct doc_table *t)
+{
+	put_facts(d->out, t, page_width(d));
+	putc('\n', d->out);
+}
+
+static void text_steps(struct doc *d, const struct doc_table *t)
+{
+	put_steps(d, t);
+	putc('\n', d->out);
 }
 
 static void put_line(FILE *out, const struct doc_table *t, char *const cells[], int page,
@@ -403,6 +458,76 @@ struct doc doc_text(FILE *out)
 		.para = text_para,   .words = doc_plain_words,	    .code = text_code,
 		.table = text_table, .part_begin = text_part_begin, .fold_begin = text_fold_begin,
 		.map = text_map,     .picture = text_picture,	    .end = text_end,
+		.facts = text_facts, .steps = text_steps,
+	};
+
+	return (struct doc){.ops = &ops, .out = out};
+}
+
+/* A blank line where a block is of another kind than the one before it. */
+static void screen_gap(struct doc *d, int kind)
+{
+	struct text_state *l = d->state;
+
+	if (l && (int)l->last != kind)
+		putc('\n', d->out);
+	if (l)
+		l->last = kind;
+}
+
+static void screen_begin(struct doc *d, const char *title)
+{
+	begin_locale(d);
+	wrap_put(d->out, title, page_width(d), 0);
+	putc('\n', d->out);
+}
+
+static void screen_heading(struct doc *d, int level, const char *text)
+{
+	struct text_state *l = d->state;
+
+	putc('\n', d->out);
+	wrap_put(d->out, text, page_width(d), 0);
+	putc('\n', d->out);
+	if (l)
+		l->last = BLOCK_PARA;
+}
+
+static void screen_para(struct doc *d, const char *text)
+{
+	screen_gap(d, BLOCK_PARA);
+	wrap_put(d->out, text, page_width(d), 0);
+	putc('\n', d->out);
+}
+
+/* Of lines that are ended. */
+static void screen_code(struct doc *d, const char *language, const char *text)
+{
+	screen_gap(d, BLOCK_CODE);
+	for (; *text; text += strcspn(text, "\n") + 1)
+		fprintf(d->out, "    %.*s\n", (int)strcspn(text, "\n"), text);
+}
+
+static void screen_facts(struct doc *d, const struct doc_table *t)
+{
+	screen_gap(d, BLOCK_FACTS);
+	put_facts(d->out, t, page_width(d));
+}
+
+static void screen_steps(struct doc *d, const struct doc_table *t)
+{
+	screen_gap(d, BLOCK_STEPS);
+	put_steps(d, t);
+}
+
+struct doc doc_screen(FILE *out)
+{
+	static const struct doc_ops ops = {
+		DOC_OPS_OF_TEXT,       .begin = screen_begin,	      .heading = screen_heading,
+		.para = screen_para,   .words = doc_plain_words,      .code = screen_code,
+		.table = text_table,   .part_begin = text_part_begin, .fold_begin = text_fold_begin,
+		.map = text_map,       .picture = text_picture,	      .end = text_end,
+		.facts = screen_facts, .steps = screen_steps,
 	};
 
 	return (struct doc){.ops = &ops, .out = out};

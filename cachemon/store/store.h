@@ -53,6 +53,7 @@ struct store_unmeasured {
 
 struct store_run {
 	const char *cachemon, *host, *kernel, *arch, *level, *advice_mode;
+	const char *user;    /* that the job runs as; NULL: not known */
 	uint64_t started_ns; /* CLOCK_REALTIME */
 	uint64_t interval_ns, page_size_bytes, memory_bytes, map_bytes;
 	struct {

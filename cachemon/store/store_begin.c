@@ -44,6 +44,7 @@ static void write_run(struct store *st, const struct store_run *run, const char 
 	bind_int(&b, (int64_t)run->page_size_bytes);
 	bind_int(&b, (int64_t)run->memory_bytes);
 	bind_int(&b, (int64_t)run->map_bytes);
+	bind_text(&b, run->user);
 	if (bind_run(&b))
 		st->run_id = sqlite3_last_insert_rowid(st->db);
 }

@@ -42,7 +42,7 @@ static const struct {
 	[S_RUN_INSERT] = {INSERT, "run",
 			  "uuid, cachemon, host, kernel, arch, started_ns, writer_boot, "
 			  "writer_pidns, writer_pid, writer_start_ticks, level, advice_mode, "
-			  "interval_ns, page_size_bytes, memory_bytes, map_bytes"},
+			  "interval_ns, page_size_bytes, memory_bytes, map_bytes, user"},
 	[S_RUN_UPDATE] = {UPDATE, "run",
 			  "id|duration_ns, state, exit_status, sliced, read_on_ns, cost_cpu_ns, "
 			  "cost_probe_cpu_ns, cost_collector_cpu_ns, cost_probe_ns_per_lookup, "

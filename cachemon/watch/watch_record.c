@@ -56,10 +56,16 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 			      .arch = run->caps.arch,
 			      .level = level_name(run->o->level),
 			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
+	int64_t uid = run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
 	struct utsname uts;
+	char user[256];
 
 	uname(&uts);
 	r.host = uts.nodename;
+	if (uid >= 0) {
+		invoker_user_name((uid_t)uid, user, sizeof(user));
+		r.user = user;
+	}
 	r.started_ns = run->started_ns;
 	r.interval_ns = run->interval_ns;
 	r.page_size_bytes = run->caps.page_size;

@@ -175,9 +175,9 @@ def unknown_options(case):
 @part.case("arguments where none belong")
 def arguments(case):
     place = Place(case)
-    for line in (["report", "run.db"], ["runs", "run.db"], ["doctor", "/", "/"], ["doctor", ""],
-                 ["selftest", "/tmp"], ["runs", "--db", ""], ["runs", "--db"],
-                 ["selftest", "--dir"], ["selftest", "--dir", ""], ["report", "--", "x"], ["top", "x"]):
+    for line in (["report", "a.db", "b.db"], ["report", "--db", "a.db", "b.db"], ["advise", "a.db", "b.db"],
+                 ["runs", "run.db"], ["doctor", "/", "/"], ["doctor", ""], ["selftest", "/tmp"], ["runs", "--db", ""], ["runs", "--db"],
+                 ["selftest", "--dir"], ["selftest", "--dir", ""], ["report", "--", "x", "y"], ["top", "x"]):
         refuse(place, *line)
 
 

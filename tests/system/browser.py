@@ -51,6 +51,27 @@ def what_opens_first(browser, pages):
           "more than three things to change at once")
 
 
+FOLDS = ((1280, 800), (400, 800))
+
+
+@page_case(part)
+def above_the_fold(browser, pages):
+    """What was run and by whom, the verdict, the first fix and its gain are seen before anybody scrolls."""
+    browser.open(pages["rich"])
+    try:
+        for width, height in FOLDS:
+            browser.size(width, height)
+            bottoms = browser.js("return ['.facts', '.facts + p', '.steps li:first-child'].map(s => "
+                                 "document.querySelector(s).getBoundingClientRect().bottom)")
+            check(bottoms == sorted(bottoms) and bottoms[-1] <= height, f"{width}x{height}: bottoms {bottoms}")
+        text = browser.js("return document.querySelector('.steps li').textContent")
+        check("Gain: " in text and text[0].isupper(), f"first fix: {text}")
+        equal("of its head", browser.js("return [...document.querySelectorAll('.facts:first-of-type dt')]"
+                                        ".map(e => e.textContent)"), ["command", "started", "limit"])
+    finally:
+        browser.size(1280)
+
+
 @page_case(part)
 def names_are_inert(browser, pages):
     """A name as it would be if nothing had made it inert: the policy of the page is enough."""

@@ -168,7 +168,7 @@ def run_live(world, stack, command):
     terminal = Terminal(stack, world.work, 80, 24, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
     terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
     shown = terminal.wait(lambda screen: re.search(r"^status \d+$", screen, re.M), f"the end of {command!r}", BOUND_S)
-    check(re.search(r"^status 0$", shown, re.M) and "hit ratio" in shown, f"{command!r}: {shown}")
+    check(re.search(r"^status 0$", shown, re.M) and "page cache" in shown, f"{command!r}: {shown}")
     return subprocess.CompletedProcess(command, 0, shown, "")
 
 
@@ -326,7 +326,7 @@ def progress(world, stack):
 def no_progress_where_none_belongs(world, stack):
     db = os.path.join(world.place, "locked.db")
     world.shell("cp made.db locked.db")
-    argv = [world.tool.cachemon, "report", "--db", db]
+    argv = [world.tool.cachemon, "report", "--db", db, "--full"]
     with locked(db):
         dumb = Screen(stack, argv, term="dumb", env=world.env)
         piped = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=world.env)

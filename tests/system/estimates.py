@@ -135,11 +135,11 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     text = world.told(path, "report", "text")
     check("read -" not in text, "an absent figure in a sentence")
     check("looked up or brought in" not in text, "a file is said to have no lookups")
-    verdict = text.split("GRADE")[0]
+    verdict = text.split("What to change")[0]
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
-    verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("GRADE")[0])
+    verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("What to change")[0])
     check(TOO_WIDE in verdict, f"the verdict does not say why there is no hit ratio: {verdict}")
-    check("No finding; " in verdict and "could not be judged" in verdict,
+    check("Nothing worth changing was found; " in verdict and "could not be judged" in verdict,
           f"the verdict does not say that rules were not judged: {verdict}")
 
 

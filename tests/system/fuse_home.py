@@ -83,7 +83,7 @@ def database_elsewhere(world, _):
         status, said = world.accounts.sudo("watch", "--db", db, "--report", report, "--", "sh", "-c",
                                            "echo here >by-cmd; exit 7")
         equal("status", status, 7)
-        check("hit ratio" in said and f"report: {report}" in said, f"{said!r}")
+        check("page cache" in said and f"report: {report}" in said, f"{said!r}")
     equal("files made", world.kept(), ["abs.md", "by-cmd", "r.html"])
     for name in world.kept():
         equal("owner", os.stat(os.path.join(world.backing, name)).st_uid, world.user.uid)

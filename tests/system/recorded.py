@@ -19,6 +19,7 @@ MADE = {
     "report.html": ("report", "--run", "1"),
     "report.md": ("report", "--run", "1"),
     "report.txt": ("report", "--run", "1"),
+    "screen.txt": ("report", "--run", "1", "--brief"),
     "compare.html": ("compare", "1", "2", "--per", "job", "--any"),
     "compare.md": ("compare", "1", "2", "--per", "job", "--any"),
     "runs.html": ("runs",),

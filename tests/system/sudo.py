@@ -97,7 +97,7 @@ def first_command(world, _):
         name = f"report.{ending}"
         _, said = world.accounts.sudo("watch", "--job", "train", "--report", name, "--",
                                       "cat", world.data, status=0)
-        check("no summary" not in said and "hit ratio" in said, f"no summary: {said[-400:]!r}")
+        check("no summary" not in said and "page cache" in said, f"no summary: {said[-400:]!r}")
         check(f"report: {name}" in said, f"the report is not named: {said[-400:]!r}")
         owned(user.path(name), user.uid)
         with open(user.path(name), encoding="utf-8") as f:

@@ -36,7 +36,12 @@ static void usage(void **state)
 	assert_rejected(f, 2, "empty", ARGS("--db", "@db", "-o", ""));
 	assert_rejected(f, 2, "empty", ARGS("--db", "@db", "--job", ""));
 	assert_rejected(f, 2, "unrecognized option", ARGS("--bogus"));
-	assert_rejected(f, 2, "--db", ARGS("run.db"));
+	assert_rejected(f, 2, "two databases, 'a.db' and 'b.db'", ARGS("a.db", "b.db"));
+	assert_rejected(f, 2, "two databases, 'a.db' and 'b.db'", ARGS("--db", "a.db", "b.db"));
+	assert_rejected(f, 2, "two databases, 'a.db' and 'b.db'", ARGS("b.db", "--db", "a.db"));
+	assert_rejected(f, 2, "empty", ARGS(""));
+	assert_rejected(f, 2, "--full or --brief", ARGS("--full", "--brief"));
+	assert_rejected(f, 2, "--brief is text", ARGS("--brief", "--json"));
 }
 
 static void usage_writes_nothing(void **state)
@@ -105,6 +110,29 @@ static void formats(void **state)
 	}
 }
 
+/* As --db does; into a pipe text is whole, unless a screen is asked for. */
+static void operand(void **state)
+{
+	struct fixture *f = *state;
+	struct run whole = run(f, ARGS("--db", "@db"));
+	struct run same = run(f, ARGS("@db"));
+	struct run full = run(f, ARGS("@db", "--full"));
+	struct run brief = run(f, ARGS("@db", "--brief"));
+	char command[256];
+
+	snprintf(command, sizeof(command), "cachemon report --db %s --full", f->db);
+	assert_int_equal(same.status, 0);
+	assert_string_equal(same.out, whole.out);
+	assert_string_equal(full.out, whole.out);
+	assert_memory_equal(brief.out, "cachemon: run 1, job train", 26);
+	assert_non_null(strstr(brief.out, command));
+	assert_null(strstr(whole.out, command));
+	run_free(&whole);
+	run_free(&same);
+	run_free(&full);
+	run_free(&brief);
+}
+
 static void default_database(void **state)
 {
 	struct fixture *f = *state;
@@ -128,6 +156,7 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(formats, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(operand, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(default_database, fixture_setup, fixture_teardown),
 	};
 

@@ -61,34 +61,6 @@ static void full_device_is_an_error(void **state)
 	}
 }
 
-static void summary(void **state)
-{
-	struct fixture *f = *state;
-	struct errtext err = {""};
-	char *text = NULL;
-	size_t size = 0;
-	size_t lines = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report_summary(f->db, 3, out, &err), 0);
-	fclose(out);
-	for (const char *p = text; *p; p++)
-		lines += *p == '\n';
-	assert_in_range(lines, 8, 12);
-	assert_non_null(strstr(text, "cachemon: run 3, job train, 4.20 s, 5 processes (1 still "
-				     "running)\n"));
-	assert_non_null(strstr(text, "hit ratio    75.0 % (750 of 1,000 page lookups)\n"));
-	assert_non_null(strstr(text, "misses       250 pages (1000 KiB)\n"));
-	assert_non_null(strstr(text, "evictions    382 pages (reclaim_kswapd 312, dontneed 70); "
-				     "refaults 39\n"));
-	/* The share is of the job's own tasks, the time of all that ran because of the run. */
-	assert_non_null(strstr(text, " % of the job's CPU time, "));
-	assert_non_null(strstr(text, " ns a lookup; "));
-	assert_non_null(strstr(text, " in all\n"));
-	assert_non_null(strstr(text, " --run 3\n"));
-	free(text);
-}
-
 static void what_no_interval_measured_has_no_peak(void **state)
 {
 	struct fixture *f = *state;
@@ -119,19 +91,13 @@ static void lines_break_between_words(void **state)
 static void one_is_singular(void **state)
 {
 	struct fixture *f = *state;
-	struct errtext err = {""};
 	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
 
 	fixture_sql(f, "UPDATE job SET processes = 1, read_calls = 1, misses = 1, stalls = 1, "
 		       "stall_ns = 0");
-	assert_int_equal(report_summary(f->db, 3, out, &err), 0);
-	fclose(out);
+	text = golden_screen(f, 3);
 	assert_non_null(strstr(text, ", 1 process ("));
-	assert_non_null(strstr(text, "reads        1 call, "));
-	assert_non_null(strstr(text, "misses       1 page ("));
-	assert_non_null(strstr(text, "stall        0 s in 1 wait\n"));
+	assert_non_null(strstr(text, "missed 1 page ("));
 	free(text);
 }
 
@@ -145,7 +111,6 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(full_device_is_an_error, golden_begin,
 						fixture_teardown),
-		cmocka_unit_test_setup_teardown(summary, golden_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,

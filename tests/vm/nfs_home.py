@@ -52,7 +52,7 @@ class World:
 
     def watch(self, *argv, **kwargs):
         status, said = self.accounts.sudo("watch", *argv, **kwargs)
-        check("no summary" not in said and "hit ratio" in said, f"no summary: {said[-400:]!r}")
+        check("no summary" not in said and "page cache" in said, f"no summary: {said[-400:]!r}")
         return status, said
 
     def check_made(self, *names):

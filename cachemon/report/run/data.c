@@ -126,6 +126,13 @@ void data_run_head(struct tree *t, const struct model_run *run)
 	tree_name(t, "level", &run->level);
 }
 
+static void put_command(struct tree *t, const struct model_job *job)
+{
+	struct bytes command = job ? model_command(job) : (struct bytes){0};
+
+	tree_name(t, "command", &command);
+}
+
 static void put_run(struct tree *t, const struct model *m)
 {
 	const struct model_run *run = &m->run;
@@ -138,6 +145,8 @@ static void put_run(struct tree *t, const struct model *m)
 	data_seconds(t, "interval_s", run->interval_ns);
 	tree_opt_int(t, "page_size_bytes", run->page_size_bytes);
 	tree_opt_int(t, "memory_bytes", run->memory_bytes);
+	tree_name(t, "user", &run->user);
+	put_command(t, model_main_job(m));
 	tree_opt_int(t, "exit_status", run->exit_status);
 	tree_opt_int(t, "law_error_pages", run->law_error_pages);
 	put_probes(t, m);
@@ -342,7 +351,9 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_opt_int(t, "processes", job->processes);
 	tree_opt_int(t, "alive_at_end", job->alive);
 	tree_opt_int(t, "oom_kills", job->oom_kills);
+	tree_opt_int(t, "memory_limit_bytes", job->limit_bytes);
 	tree_opt_int(t, "wall_ns", job->wall_ns);
+	tree_opt_int(t, "wall_without_waiting_ns", findings_without_waiting(m, job));
 	tree_opt_int(t, "cpu_ns", job->cpu_ns);
 	tree_opt_int(t, "rchar_bytes", job->rchar_bytes);
 	put_outside(t, job);

@@ -19,6 +19,9 @@ const struct analysis_job *findings_of(const struct model *m, const struct model
 /* What models say of it; NULL: the job was not analysed. */
 const struct analysis_model *findings_models(const struct model *m, const struct model_job *job);
 
+/* How long the job would have taken without waiting for the page cache, in nanoseconds. */
+struct opt_i64 findings_without_waiting(const struct model *m, const struct model_job *job);
+
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
  * passed, series. */
 void data_findings(struct tree *t, const struct model *m, const struct model_job *job);

@@ -12,6 +12,26 @@
 /* Of the bytes the tasks read: from here on a sentence says so. */
 enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };
 
+char *prose_cut(char *text, size_t max)
+{
+	size_t at = max - strlen("...");
+
+	if (!text || strlen(text) <= max)
+		return text;
+	while (at && text[at] != ' ')
+		at--;
+	if (!at)
+		for (at = max - strlen("..."); ((unsigned char)text[at] & 0xc0) == 0x80;)
+			at--;
+	memcpy(text + at, "...", sizeof("..."));
+	return text;
+}
+
+char *prose_name(const struct bytes *name, size_t max)
+{
+	return prose_cut(escape_inert_copy(name->data, name->len), max);
+}
+
 struct view {
 	const struct model *m;
 	const struct model_job *job;
@@ -40,10 +60,10 @@ static struct shown pages_size(const struct view *v, struct opt_i64 pages)
 
 static void put_name(FILE *out, const struct model_job *job)
 {
-	if (model_others(job))
-		fputs("everybody else", out);
-	else
-		escape_inert(out, job->name.data, job->name.len);
+	char *name = model_others(job) ? NULL : prose_name(&job->name, PROSE_NAME_MAX);
+
+	fputs(name ? name : "everybody else", out);
+	free(name);
 }
 
 /* What its read calls asked for is the small part: faults and waits come first. */
@@ -91,16 +111,20 @@ static void say_reads(FILE *out, const struct view *v)
 	struct opt_i64 lookups = counts_get(v->c, C_lookups);
 	struct opt_i64 misses = counts_get(v->c, C_misses);
 	struct opt_i64 bytes = counts_get(v->c, C_read_bytes);
+	bool least = v->c->bounds & BOUND_ROW;
+	struct shown missed = show_least(show_count(misses, false), least);
+	struct shown missed_size = show_least(pages_size(v, misses), least);
 
 	if (v->d.hit_ratio.known) {
 		fprintf(out, "%s of the page lookups of ", show_hit_ratio(v->c, &v->d).s);
 		put_name(out, v->job);
 		fputs(" hit the page cache: it ", out);
 		if (bytes.known)
-			fprintf(out, "read %s in %s and ", show_bytes(bytes, v->c->sliced).s,
+			fprintf(out, "read %s in %s and ",
+				show_least(show_bytes(bytes, v->c->sliced), least).s,
 				show_ns(v->m->run.duration_ns).s);
-		fprintf(out, "missed %s %s (%s).", show_count(misses, false).s,
-			show_plural(misses, "page", "pages"), pages_size(v, misses).s);
+		fprintf(out, "missed %s %s (%s).", missed.s, show_plural(misses, "page", "pages"),
+			missed_size.s);
 		return;
 	}
 	if (lookups.known && lookups.value == 0) {
@@ -116,9 +140,8 @@ static void say_reads(FILE *out, const struct view *v)
 		say_why_absent(out, v->m);
 	else
 		fputs("was not measured", out);
-	fprintf(out, "; in %s it missed %s %s (%s).", show_ns(v->m->run.duration_ns).s,
-		show_count(misses, false).s, show_plural(misses, "page", "pages"),
-		pages_size(v, misses).s);
+	fprintf(out, "; in %s it missed %s %s (%s).", show_ns(v->m->run.duration_ns).s, missed.s,
+		show_plural(misses, "page", "pages"), missed_size.s);
 }
 
 /* Much was read that no figure here is about: a ratio alone would be read as if it were. */
@@ -162,18 +185,6 @@ static void say_prefetch(FILE *out, const struct view *v)
 	else
 		fputs("; whether they were used was not measured", out);
 	fputs(".", out);
-}
-
-static void say_stall(FILE *out, const struct view *v)
-{
-	struct opt_i64 stall = counts_get(v->c, C_stall_ns);
-
-	if (!stall.known)
-		fputs(" Waiting for the page cache was not measured.", out);
-	else if (stall.value == 0)
-		fputs(" No task waited for the page cache.", out);
-	else
-		fprintf(out, " Its tasks waited %s for the page cache.", show_ns(stall).s);
 }
 
 static void say_cost(FILE *out, const struct view *v)
@@ -246,7 +257,7 @@ static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
 	return true;
 }
 
-void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
+void prose_reads(FILE *out, const struct model *m, const struct model_job *job)
 {
 	struct view v = view_of(m, job);
 
@@ -255,11 +266,16 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	else
 		say_reads(out, &v);
 	say_outside(out, &v);
-	say_prefetch(out, &v);
-	if (!counts_mapped(v.c, job->processes) || !counts_get(v.c, C_stall_ns).known)
-		say_stall(out, &v);
-	say_cost(out, &v);
 	say_budget(out, " ", &m->run);
+}
+
+void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
+{
+	struct view v = view_of(m, job);
+
+	prose_reads(out, m, job);
+	say_prefetch(out, &v);
+	say_cost(out, &v);
 }
 
 /* Sentences with a space between them, and lead before the first. */
@@ -330,133 +346,4 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 		 "exact");
 	say_bounds(&s, &m->run);
 	return s.any;
-}
-
-static void put_evictions(FILE *out, const struct view *v)
-{
-	const char *lead = " (";
-	bool least = counts_lower_bound(v->c, C_evicted_other);
-
-	fprintf(out, "  evictions    %s %s",
-		show_least(show_count(v->d.evicted_pages, false), least).s,
-		show_plural(v->d.evicted_pages, "page", "pages"));
-	for (int i = 0; i < EVICT_NR; i++) {
-		enum counter c = C_evicted_reclaim_kswapd + (enum counter)i;
-
-		if (!v->c->known[c] || v->c->c[c] == 0)
-			continue;
-		fprintf(out, "%s%s %s", lead, counter_name(c) + sizeof("evicted_") - 1,
-			show_least(show_count(counts_get(v->c, c), false), least).s);
-		lead = ", ";
-	}
-	fprintf(out, "%s; refaults %s\n", lead[0] == ',' ? ")" : "",
-		show_least(show_count(counts_get(v->c, C_refaults), false),
-			   counts_lower_bound(v->c, C_refaults))
-			.s);
-}
-
-static void put_stall(FILE *out, const struct view *v)
-{
-	bool least = v->c->bounds & BOUND_ROW;
-
-	fprintf(out, "  stall        %s in %s %s\n",
-		show_least(show_ns(counts_get(v->c, C_stall_ns)), least).s,
-		show_least(show_count(counts_get(v->c, C_stalls), false), least).s,
-		show_plural(counts_get(v->c, C_stalls), "wait", "waits"));
-}
-
-static void put_figures(FILE *out, const struct view *v)
-{
-	struct opt_i64 misses = counts_get(v->c, C_misses);
-	bool est = v->c->sliced, least = v->c->bounds & BOUND_ROW,
-	     mapped = counts_mapped(v->c, v->job->processes);
-	bool reads = counts_lower_bound(v->c, C_lookups);
-
-	if (mapped) {
-		fprintf(out, "  mappings     %s major %s, %s minor: most of what it read\n",
-			show_least(show_count(counts_get(v->c, C_faults_major), false), least).s,
-			show_plural(counts_get(v->c, C_faults_major), "fault", "faults"),
-			show_least(show_count(counts_get(v->c, C_faults_minor), false), least).s);
-		put_stall(out, v);
-	}
-	fprintf(out, "  reads        %s %s, %s\n",
-		show_least(show_read(v->c, ESTIMATE_READ_CALLS), reads).s,
-		show_plural(counts_get(v->c, C_read_calls), "call", "calls"),
-		show_least(show_read_bytes(v->c), reads).s);
-	fprintf(out, "  hit ratio    %s (%s of %s page lookups%s)\n", show_hit_ratio(v->c, &v->d).s,
-		show_least(show_count(v->d.hits, est), reads).s,
-		show_least(show_count(counts_get(v->c, C_lookups), est), reads).s,
-		mapped ? ": of read calls alone, as a rule a program's start" : "");
-	fprintf(out, "  misses       %s %s (%s)\n", show_least(show_count(misses, false), least).s,
-		show_plural(misses, "page", "pages"), show_least(pages_size(v, misses), least).s);
-	fprintf(out, "  prefetch     %s %s (%s): accuracy %s, in time %s, wasted %s\n",
-		show_least(show_count(v->d.prefetched_pages, false), least).s,
-		show_plural(v->d.prefetched_pages, "page", "pages"),
-		show_least(pages_size(v, v->d.prefetched_pages), least).s,
-		show_range(v->d.accuracy, &v->d.accuracy_range).s,
-		show_range(v->d.timeliness, &v->d.timeliness_range).s,
-		show_least(show_bytes(v->d.waste_bytes, false),
-			   counts_lower_bound(v->c, C_evicted_unused))
-			.s);
-	put_evictions(out, v);
-	if (!mapped)
-		put_stall(out, v);
-}
-
-/* Of a command the user has just typed it. */
-static void put_selector(FILE *out, const struct model_job *job)
-{
-	static const char command[] = "command: ";
-	size_t len = sizeof(command) - 1;
-	char *shown;
-
-	if (job->selector.len >= len && !memcmp(job->selector.data, command, len))
-		return;
-	shown = escape_inert_copy(job->selector.data, job->selector.len);
-	if (shown)
-		fprintf(out, "  watched      %s\n", shown);
-	free(shown);
-}
-
-void prose_summary(FILE *out, const struct model *m, const char *report_command)
-{
-	const struct model_run *run = &m->run;
-	const struct model_job *job = model_main_job(m);
-	struct view v;
-
-	if (!job) {
-		fprintf(out, "cachemon: run %" PRId64 " has no job\n", run->id);
-		return;
-	}
-	v = view_of(m, job);
-	fprintf(out, "cachemon: run %" PRId64 ", job ", run->id);
-	put_name(out, job);
-	fprintf(out, ", %s, %s %s", show_ns(run->duration_ns).s,
-		show_count(job->processes, false).s,
-		show_plural(job->processes, "process", "processes"));
-	if (job->alive.known && job->alive.value > 0)
-		fprintf(out, " (%s still running)", show_count(job->alive, false).s);
-	putc('\n', out);
-	put_selector(out, job);
-	put_figures(out, &v);
-	if (run->cpu_ns.known)
-		fprintf(out,
-			"  own cost     %s of the job's CPU time, %s ns a lookup; "
-			"%s in all\n",
-			show_ratio(run->cost_share.known ? run->cost_share : run->share_of_job_cpu,
-				   false)
-				.s,
-			show_double(run->probe_ns_per_lookup, 1).s, show_ns(run->cpu_ns).s);
-	else
-		fputs("  own cost     not known: the probes could not be timed\n", out);
-	if (say_budget(out, "  budget       ", run))
-		putc('\n', out);
-	if (v.c->sliced)
-		fputs("  ~            estimated from slices of the reads, with its 90 % interval; "
-		      "--level full counts all\n",
-		      out);
-	if (prose_caveats(out, "  caution      ", m))
-		putc('\n', out);
-	if (report_command)
-		fprintf(out, "  report       %s\n", report_command);
 }

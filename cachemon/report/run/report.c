@@ -11,12 +11,12 @@
 #include "cachemon/report/run/data.h"
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_load.h"
-#include "cachemon/report/run/prose.h"
 #include "cachemon/access/publish.h"
 #include "cachemon/report/run/sections.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/base/quote.h"
+#include "cachemon/base/text_builder.h"
 
 _Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
 
@@ -101,9 +101,11 @@ struct doc report_doc(enum report_format format, FILE *out)
 
 static int write_doc(const struct report_options *o, const struct model *m, FILE *out)
 {
-	struct doc d = report_doc(o->format, out);
+	struct doc d = o->brief ? doc_screen(out) : report_doc(o->format, out);
 
-	if (o->advise)
+	if (o->brief)
+		sections_screen(&d, m, o->again ?: "");
+	else if (o->advise)
 		sections_advise(&d, m);
 	else
 		sections_report(&d, m);
@@ -138,20 +140,19 @@ static int add_words(const struct report_options *options, struct loaded *l, str
 }
 
 /* Of the model. */
-enum wanted { WANTED_SHOWN, WANTED_TOTALS, WANTED_WHOLE };
+enum wanted { WANTED_SHOWN, WANTED_WHOLE };
 
 /* ret stays where it is: its model points into it. loaded_free() also what failed to load. */
 static int load_report(const struct report_options *options, enum wanted wanted,
 		       struct loaded *ret_loaded, struct errtext *err)
 {
-	bool totals_only = wanted == WANTED_TOTALS;
 	/* What somebody else makes something of is the same for every verb. */
 	bool whole = wanted == WANTED_WHOLE || options->word;
 	struct model_query query = {
 		.run_id = options->run_id,
 		.job = options->job,
 		.files = whole && options->advise ? REPORT_FILES_DEFAULT : options->files,
-		.totals_only = totals_only,
+		.totals_only = options->brief && !whole,
 		.advice_only = options->advise && !whole,
 	};
 	sqlite3 *db = NULL;
@@ -161,10 +162,10 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
-	if (!ret && !totals_only)
+	if (!ret)
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
-	if (!ret && !totals_only)
+	if (!ret)
 		ret = add_words(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)
 		progress_over(options->progress);
@@ -224,22 +225,21 @@ int report_use(const struct report_options *options,
 	return ret;
 }
 
-int report_summary(const char *db, int64_t run_id, FILE *out, struct errtext *err)
+char *report_again(const char *db, int64_t run_id, const char *job)
 {
-	struct report_options options = {.db = db, .run_id = run_id};
-	_cleanup_free_ char *command = NULL;
-	_cleanup_free_ char *quoted = NULL;
-	struct loaded l = {0};
-	int ret = load_report(&options, WANTED_TOTALS, &l, err);
+	_cleanup_free_ char *quoted_db = NULL;
+	_cleanup_free_ char *quoted_job = NULL;
+	struct text_builder b;
+	FILE *out;
 
-	if (!ret && quote_word(db, &quoted) == 0 &&
-	    asprintf(&command, "cachemon report --db %s --run %" PRId64, quoted, l.model.run.id) <
-		    0)
-		command = NULL;
-	if (!ret) {
-		prose_summary(out, &l.model, command);
-		ret = publish_written(THE_REPORT, ferror(out) ? -EIO : 0, out, err);
-	}
-	loaded_free(&l);
-	return ret;
+	if ((db && quote_word(db, &quoted_db)) || (job && quote_word(job, &quoted_job)))
+		return NULL;
+	out = text_begin(&b);
+	if (out && db)
+		fprintf(out, " --db %s", quoted_db);
+	if (out && run_id != REPORT_RUN_LAST)
+		fprintf(out, " --run %" PRId64, run_id);
+	if (out && job)
+		fprintf(out, " --job %s", quoted_job);
+	return text_end(&b);
 }

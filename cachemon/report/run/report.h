@@ -39,6 +39,8 @@ struct report_options {
 	size_t files;		       /* listed of each job */
 	const struct rule_dirs *rules; /* of a site; NULL: the program's own alone */
 	bool advise;		       /* only what to change, in full */
+	bool brief;		       /* as text: one screen */
+	const char *again; /* of a screen: options that name this database and run; NULL: none */
 	/* What is wrong with a site's rules, a line each; NULL: it is in the report alone. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;
@@ -65,7 +67,7 @@ int report_show(const struct report_options *options, FILE *out, struct errtext 
 int report_use(const struct report_options *options,
 	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
 	       struct errtext *err);
-/* The short text at the end of a run, about ten lines. */
-int report_summary(const char *db, int64_t run_id, FILE *out, struct errtext *err);
+/* The options, each after a blank; NULL, LAST: not named. To be freed; NULL: no memory. */
+char *report_again(const char *db, int64_t run_id, const char *job);
 
 #endif

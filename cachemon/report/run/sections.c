@@ -222,12 +222,12 @@ void sections_report(struct doc *d, const struct model *m)
 
 	sections_title(d, m, "report");
 	if (main_job)
-		sections_judgement(d, m, main_job);
+		sections_head(d, m, main_job);
+	if (main_job && has_analysis(m, main_job))
+		sections_grades(d, m, main_job);
 	if (main_job)
 		put_prose(d, m, main_job);
 	put_prose(d, m, NULL);
-	if (main_job && has_analysis(m, main_job))
-		sections_grades(d, m, main_job);
 	if (main_job && !model_others(main_job))
 		put_parts(d, m, main_job);
 	put_more_jobs(d, m, main_job);

@@ -14,6 +14,12 @@ void sections_report(struct doc *d, const struct model *m);
 /* "cachemon VERB: JOB, run N on HOST". */
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
+/* A report in short, for a terminal, from doc_begin() on; again: what a command line says of the
+ * database, with a blank before it, or "". sections_screen.c: */
+void sections_screen(struct doc *d, const struct model *m, const char *again);
+/* What a whole report opens with: what was run, the verdict, the waiting, and what to fix first. */
+void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
+
 /* The parts, by file. sections_job.c: */
 void sections_totals(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_prefetch(struct doc *d, const struct model *m, const struct model_job *job);

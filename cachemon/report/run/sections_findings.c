@@ -26,6 +26,16 @@ const struct analysis_model *findings_models(const struct model *m, const struct
 	return m->analysis ? analysis_model_of(m->analysis, job->id) : NULL;
 }
 
+struct opt_i64 findings_without_waiting(const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = findings_of(m, job);
+	struct opt_i64 ret = {.known = a && a->ceiling.overall.known && job->wall_ns.known};
+
+	if (ret.known)
+		ret.value = (int64_t)((double)job->wall_ns.value * a->ceiling.overall.value + 0.5);
+	return ret;
+}
+
 /* "4.2 s", "1.2 GiB" */
 static struct shown gain_amount(const struct gain *g)
 {

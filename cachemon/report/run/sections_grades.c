@@ -122,12 +122,11 @@ const char *findings_answer(const struct model *m, const struct analysis_job *a)
 	}
 }
 
-/* "Grade E, 0.43: its tasks waited 97.5 % of the time. Fix first: ..." */
+/* "Grade E, 0.43: the job spent 97.5 % of its time waiting for reads." */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
 	const struct analysis_grade *g = a ? &a->grades[GRADE_OVERALL] : NULL;
-	struct opt_f64 waited = {0};
 	char grade[96] = "No grade";
 	char wait[128] = "";
 
@@ -136,14 +135,11 @@ void sections_judgement(struct doc *d, const struct model *m, const struct model
 	if (g->letter)
 		snprintf(grade, sizeof(grade), "Grade %s, %s", g->letter,
 			 show_double(g->score, 2).s);
-	if (a->ceiling.overall.known) {
-		waited = (struct opt_f64){1 - a->ceiling.overall.value, true};
-		snprintf(wait, sizeof(wait), ": its tasks waited for reads %s of the time",
-			 show_ratio(waited, false).s);
-	}
+	if (a->ceiling.overall.known)
+		snprintf(wait, sizeof(wait), ": the job spent %s of its time waiting for reads",
+			 show_ratio((struct opt_f64){1 - a->ceiling.overall.value, true}, false).s);
 	if (a->nr_fixes)
-		doc_para(d, "%s%s. Fix first: %s; gain: %s.", grade, wait,
-			 a->findings[0].rule->title, finding_gain(&a->findings[0].gain).s);
+		doc_para(d, "%s%s.", grade, wait);
 	else
 		doc_para(d, "%s%s. %s.", grade, wait, findings_answer(m, a));
 }

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/report/run/sections.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/figures/show.h"
+#include "cachemon/report/run/findings.h"
+#include "cachemon/report/run/prose.h"
+
+/* Of a screen. */
+enum { FIXES = 3, JOBS_MAX = 3 };
+/* Two lines of a terminal, less what stands before them. */
+enum { TEXT_MAX = 148 };
+
+static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
+
+/* What free() takes, or no memory. */
+static void fact(struct doc_table *t, const char *name, char *text)
+{
+	doc_cell(t, "%s", name);
+	doc_cell_text(t, text);
+}
+
+/* Of a screen in local time; of what may be sent to somebody as "2026-03-01 10:20 UTC". */
+static struct shown start_time(const struct model_run *run, bool whole)
+{
+	struct shown ret = {"-"};
+
+	if (!run->started_ns.known)
+		return ret;
+	if (!whole)
+		return show_local(run->started_ns.value);
+	ret = show_rfc3339(run->started_ns.value);
+	ret.s[strcspn(ret.s, "T")] = ' ';
+	snprintf(ret.s + strlen("2026-03-01 10:20"), sizeof(" UTC"), " UTC");
+	return ret;
+}
+
+static char *started_text(const struct model *m, bool whole)
+{
+	const struct model_run *run = &m->run;
+	char *user = run->user.data ? prose_name(&run->user, PROSE_NAME_MAX) : NULL;
+	char *host = prose_name(&run->host, PROSE_NAME_MAX);
+	char *kernel = prose_name(&run->kernel, PROSE_NAME_MAX);
+	char *version = prose_name(&run->cachemon, PROSE_NAME_MAX);
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	if (out) {
+		fprintf(out, "%s", start_time(run, whole).s);
+		if (whole)
+			fprintf(out, ", took %s", show_ns(run->duration_ns).s);
+		fprintf(out, ", by user %s on %s", user ? user : "unknown", host ? host : "-");
+		if (whole)
+			fprintf(out, " (Linux %s, cachemon %s)", kernel ? kernel : "-",
+				version ? version : "-");
+	}
+	free(user);
+	free(host);
+	free(kernel);
+	free(version);
+	return text_end(&b);
+}
+
+static char *limit_text(const struct model *m, const struct model_job *job)
+{
+	struct shown memory = show_bytes(m->run.memory_bytes, false);
+	char *ret = NULL;
+
+	if (job->limit_bytes.known)
+		text_print(&ret, "%s for the job, of %s of memory",
+			   show_bytes(job->limit_bytes, false).s, memory.s);
+	else
+		text_print(&ret, "%s for the job; the machine has %s of memory",
+			   job->limit_known ? "none" : "unknown", memory.s);
+	return ret;
+}
+
+/* What was run: what, who, where, when, under which limit. job: NULL: of several, which differ. */
+static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
+{
+	struct doc_table t = DOC_TABLE(NULL, fact_columns);
+	bool started = job && !strncmp(job->selector.data ?: "", "command: ", strlen("command: "));
+	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
+
+	if (job)
+		fact(&t, started ? "command" : "watched", prose_name(&what, TEXT_MAX));
+	fact(&t, "started", started_text(m, whole));
+	if (job)
+		fact(&t, "limit", limit_text(m, job));
+	if (m->run.exit_status.known && m->run.exit_status.value) {
+		doc_cell(&t, "status");
+		doc_cell(&t, "%" PRId64 " (exit status of the command)", m->run.exit_status.value);
+	}
+	doc_put_facts(d, &t);
+}
+
+static char *waiting_text(const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = findings_of(m, job);
+	struct opt_i64 stall = counts_get(&job->counts, C_stall_ns);
+	struct opt_i64 without = findings_without_waiting(m, job);
+	struct shown waited = show_least(show_ns(stall), job->counts.bounds & BOUND_ROW);
+	char *ret = NULL;
+
+	if (!stall.known)
+		text_print(&ret, "not measured");
+	else if (!stall.value)
+		text_print(&ret, "none: no task waited for the page cache");
+	else if (!without.known)
+		text_print(&ret, "%s for the page cache", waited.s);
+	else if (a->several)
+		text_print(
+			&ret,
+			"%s for the page cache, in all tasks together; shared evenly, without it "
+			"the run would take about %s",
+			waited.s, show_ns(without).s);
+	else
+		text_print(&ret, "%s for the page cache; without it the run would take about %s",
+			   waited.s, show_ns(without).s);
+	return ret;
+}
+
+/* "overall B 0.90, hits A 1.00, prefetch -" */
+static char *grades_text(const struct analysis_job *a)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	for (int i = 0; out && i < GRADE_NR; i++) {
+		const struct analysis_grade *g = &a->grades[i];
+
+		/* The sentence above has the score of all. */
+		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_names[i], g->letter ?: "-",
+			i && g->letter ? " " : "",
+			i && g->letter ? show_double(g->score, 2).s : "");
+	}
+	return text_end(&b);
+}
+
+static void put_figures(struct doc *d, const struct model *m, const struct model_job *job,
+			bool grades)
+{
+	const struct analysis_job *a = findings_of(m, job);
+	struct doc_table t = DOC_TABLE(NULL, fact_columns);
+
+	if (a && grades)
+		fact(&t, "grades", grades_text(a));
+	fact(&t, "waiting", waiting_text(m, job));
+	doc_put_facts(d, &t);
+}
+
+/* Where a sentence may end: at a full stop, and at a colon that no word follows. */
+static bool sentence_ends(const char *s)
+{
+	return (*s == '.' && (!s[1] || isspace((unsigned char)s[1]))) ||
+	       (*s == ':' && (!s[1] || s[1] == '\n'));
+}
+
+/* The first sentences of what to do, so many that they say something, without the marks of code. */
+static char *first_sentence(const struct finding *f)
+{
+	enum { SAYS_SOMETHING = 32 };
+	const char *from = f->note && f->note->action ? f->note->action : f->summary;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	const char *end = from;
+
+	while (*end && !(sentence_ends(end) && (end - from >= SAYS_SOMETHING || !end[1])))
+		end++;
+	for (const char *p = from; out && p < end; p++)
+		if (*p != '`')
+			putc(*p == '\n' ? ' ' : *p, out);
+	if (out)
+		putc('.', out);
+	return text_end(&b);
+}
+
+static char *capital(char *text)
+{
+	if (text)
+		*text = (char)toupper((unsigned char)*text);
+	return text;
+}
+
+static void put_fix(struct doc_table *t, const struct finding *f)
+{
+	doc_cell_text(t, capital(strdup(f->rule->title)));
+	doc_cell(t, "%s", f->rule->id);
+	doc_cell(t, "%s", finding_gain(&f->gain).s);
+	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
+}
+
+static void put_fixes(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	static const struct doc_column columns[] = {
+		{"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_WRAP}};
+	struct doc_table t = DOC_TABLE("Fix first", columns);
+	const struct analysis_job *a = findings_of(m, job);
+
+	for (size_t i = 0; a && i < a->nr_fixes && i < FIXES; i++)
+		put_fix(&t, &a->findings[i]);
+	doc_put_steps(d, &t);
+}
+
+static void put_reads(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	if (out)
+		prose_reads(out, m, job);
+	doc_para_text(d, text_end(&b));
+}
+
+void sections_head(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	put_head(d, m, job, true);
+	sections_judgement(d, m, job);
+	put_figures(d, m, job, false);
+	put_fixes(d, m, job);
+}
+
+static void put_caveats(struct doc *d, const struct model *m)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+
+	if (out)
+		prose_caveats(out, "Caution: ", m);
+	if (m->run.sliced.known && m->run.sliced.value)
+		doc_para(d, "~ is an estimate from a part of the reads, with its 90 %% interval.");
+	doc_para_text(d, text_end(&b));
+}
+
+/* What is to be fixed first; NULL: nothing. */
+static const struct finding *first_fix(const struct model *m, const struct model_job *job)
+{
+	const struct analysis_job *a = findings_of(m, job);
+
+	return a && a->nr_fixes ? &a->findings[0] : NULL;
+}
+
+/* A command to copy, and what it is for. */
+static void put_command(FILE *out, const char *again, const char *more, const char *why)
+{
+	fprintf(out, "cachemon report%s %-14s  # %s\n", again, more, why);
+}
+
+/* again: what the command line says of the database, " --db run.db" or "". */
+static void put_rest(struct doc *d, const struct model *m, const char *again)
+{
+	const struct finding *f = NULL;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
+
+	for (size_t i = 0; i < m->nr_jobs && !f; i++)
+		f = first_fix(m, &m->jobs[i]);
+	if (out) {
+		put_command(out, again, "--full", "all of it");
+		put_command(out, again, "-o report.html", "a page to send");
+		if (f)
+			fprintf(out, "cachemon explain %s  # what it means, and how to undo it\n",
+				f->rule->id);
+	}
+	text = text_end(&b);
+	if (text)
+		doc_code(d, "shell", text);
+	else
+		d->failed = true;
+	free(text);
+}
+
+/* One of several. */
+static void put_one_of(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	char *name = prose_name(&job->name, PROSE_NAME_MAX);
+	const struct finding *f = first_fix(m, job);
+
+	doc_heading(d, 3, "Job %s, %s", name ? name : "-", show_ns(job->wall_ns).s);
+	free(name);
+	sections_judgement(d, m, job);
+	if (f)
+		doc_para(d, "Fix first: %s [%s]. Gain: %s.", f->rule->title, f->rule->id,
+			 finding_gain(&f->gain).s);
+	put_figures(d, m, job, true);
+}
+
+static size_t count_watched(const struct model *m)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->nr_jobs; i++)
+		nr += !model_others(&m->jobs[i]);
+	return nr;
+}
+
+static void put_title(struct doc *d, const struct model *m, const struct model_job *job,
+		      size_t watched)
+{
+	char *name = job ? prose_name(&job->name, PROSE_NAME_MAX) : NULL;
+	bool alive = job && job->alive.known && job->alive.value > 0;
+	char tasks[256] = "";
+
+	if (job)
+		snprintf(tasks, sizeof(tasks), ", %s %s%s%s%s", show_count(job->processes, false).s,
+			 show_plural(job->processes, "process", "processes"), alive ? " (" : "",
+			 alive ? show_count(job->alive, false).s : "",
+			 alive ? " still running)" : "");
+	if (watched > 1)
+		doc_begin(d, "cachemon: run %" PRId64 ", %zu jobs, %s", m->run.id, watched,
+			  show_ns(m->run.duration_ns).s);
+	else
+		doc_begin(d, "cachemon: run %" PRId64 ", %s%s, %s%s", m->run.id,
+			  !job ? "no job" : "job ", name ? name : "", show_ns(m->run.duration_ns).s,
+			  tasks);
+	free(name);
+}
+
+/* As a shell has it: the command was not found, or could not be run. */
+static bool not_started(const struct model *m, const struct model_job *job)
+{
+	return m->run.exit_status.known && m->run.exit_status.value >= 126 &&
+	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
+}
+
+void sections_screen(struct doc *d, const struct model *m, const char *again)
+{
+	const struct model_job *job = model_main_job(m);
+	size_t watched = count_watched(m);
+	size_t shown = 0;
+
+	put_title(d, m, job, watched);
+	put_head(d, m, watched < 2 ? job : NULL, false);
+	if (job && watched < 2 && not_started(m, job)) {
+		doc_para(d, "The command could not be started.");
+	} else if (job && watched < 2) {
+		sections_judgement(d, m, job);
+		put_reads(d, m, job);
+		put_figures(d, m, job, true);
+		put_fixes(d, m, job);
+	}
+	for (size_t i = 0; watched > 1 && i < m->nr_jobs && shown < JOBS_MAX; i++) {
+		if (model_others(&m->jobs[i]))
+			continue;
+		put_one_of(d, m, &m->jobs[i]);
+		shown++;
+	}
+	if (shown && shown < watched)
+		doc_para(d, "%zu more %s: name one with --job.", watched - shown,
+			 watched - shown == 1 ? "job" : "jobs");
+	put_caveats(d, m);
+	put_rest(d, m, again);
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cachemon report` on terminals: one screen with the prompt in view, all of it through the user's pager, and
+whole text where nobody looks."""
+
+import lzma
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+
+from syslib.part import Part, check, equal
+from syslib.screen import Screen
+from syslib.terminal import Terminal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SIZES = ((80, 24), (120, 40))
+LINES_MAX = 40
+PAGER = """#!/bin/sh
+printf 'LESS=%s\\n' "$LESS"
+wc -c
+"""
+
+part = Part(__doc__)
+
+
+class World:
+    def __init__(self, args, work, stack):
+        self.cachemon = args.cachemon
+        self.work = work
+        self.db = os.path.join(work, "train.db")
+        with lzma.open(os.path.join(ROOT, "examples", "recorded", "train.db.xz")) as packed, \
+                open(self.db, "wb") as out:
+            out.write(packed.read())
+        self.pager = os.path.join(work, "pager")
+        with open(self.pager, "w", encoding="ascii") as f:
+            f.write(PAGER)
+        os.chmod(self.pager, 0o755)
+        self.env = {k: v for k, v in os.environ.items() if k not in ("LESS", "PAGER", "LV")}
+
+    def piped(self, *words):
+        done = subprocess.run([self.cachemon, "report", self.db, *words], capture_output=True, check=False, env=self.env)
+        equal("status", done.returncode, 0)
+        equal("stderr", done.stderr, b"")
+        return done.stdout.decode()
+
+    def shown(self, stack, *words, **env):
+        """What a terminal gets, without the line of progress."""
+        screen = Screen(stack, [self.cachemon, "report", self.db, *words], env={**self.env, **env})
+        equal("status", screen.end(), 0)
+        return re.sub(r"\r\x1b\[K[^\r\n]*(?=\r\x1b\[K)|\r\x1b\[K", "", screen.said.decode()).replace("\r\n", "\n")
+
+
+@part.case
+def one_screen(world, stack):
+    """All of it is in view, with the prompt after it; the figures are those of the database."""
+    with sqlite3.connect(world.db) as db:
+        run, host, kernel = db.execute("SELECT id, host, kernel FROM run ORDER BY id DESC").fetchone()
+        name, selector, stall_ns = db.execute("SELECT name, selector, stall_ns FROM job WHERE run_id = ? AND slot = 1",
+                                              (run,)).fetchone()
+    for columns, rows in SIZES:
+        terminal = Terminal(stack, world.work, columns, rows)
+        terminal.type("clear; " + world.cachemon + " report train.db")
+        seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"),
+                             "the prompt after it")
+        check(seen.startswith(f"cachemon: run {run}, job {name}, "), f"{columns}x{rows}: the top is gone:\n{seen}")
+        for words in (selector.removeprefix("command: "), f"on {host}", "memory", "Grade ", "grades   overall ",
+                      f"waiting  {stall_ns / 1e9:.2f} s", "without it", "Fix first:", "Gain: ",
+                      "report --db train.db --full", "-o report.html", "cachemon explain "):
+            check(words in seen, f"{columns}x{rows}: no '{words}' in\n{seen}")
+        for finding in re.findall(r"^\d\. .*\[([a-z-]+)\]$", seen, re.M):
+            explained = subprocess.run([world.cachemon, "explain", finding], capture_output=True, check=False)
+            equal(f"explain {finding}", explained.returncode, 0)
+
+
+@part.case
+def no_more_than_a_screen(world, stack):
+    text = world.shown(stack)
+    check(text.count("\n") <= LINES_MAX, f"{text.count(chr(10))} lines")
+    check(max(map(len, text.split("\n"))) <= 80 + len(world.db), "a line is too wide")
+    equal("the same in a pipe", world.piped("--brief"), text)
+
+
+@part.case
+def whole_where_nobody_looks(world, stack):
+    """A pipe, a file, another format."""
+    whole = world.piped()
+    check(whole.count("\n") > 200 and "How it was measured" in whole, "a pipe gets a part of it")
+    equal("--full in a pipe", world.piped("--full"), whole)
+    out = os.path.join(world.work, "report.txt")
+    equal("on a terminal, to a file", world.shown(stack, "-o", out), "")
+    with open(out, encoding="utf-8") as f:
+        equal("file", f.read(), whole)
+    equal("JSON on a terminal", world.shown(stack, "--json"), world.piped("--json"))
+
+
+@part.case
+def pager(world, stack):
+    """As git does it: $PAGER by a shell, LESS=FRX unless it is set; none if it is empty or cat, or the terminal dumb."""
+    whole = world.piped("--full")
+    size = len(whole.encode())
+    equal("PAGER", world.shown(stack, "--full", PAGER=world.pager).split(), ["LESS=FRX", str(size)])
+    equal("its words", world.shown(stack, "--full", PAGER=f"LESS=S {world.pager} | head -1"), "LESS=S\n")
+    equal("LESS of the user", world.shown(stack, "--full", PAGER=world.pager, LESS="-M").split()[0], "LESS=-M")
+    for name, words, env in (("cat", (), {"PAGER": "cat"}), ("empty", (), {"PAGER": ""}),
+                             ("--no-pager", ("--no-pager",), {"PAGER": world.pager}),
+                             ("not there", (), {"PAGER": "/no/such/pager 2>/dev/null"})):
+        equal(name, world.shown(stack, "--full", *words, **env), whole)
+    equal("left early", world.shown(stack, "--full", PAGER="head -1"), whole.split("\n")[0] + "\n")
+
+
+@part.case
+def less_is_the_default(world, stack):
+    terminal = Terminal(stack, world.work, 80, 24)
+    terminal.type("unset PAGER LESS; clear; " + world.cachemon + " report train.db --full; echo status $?")
+    seen = terminal.wait(lambda screen: screen.startswith("cachemon report: ") and screen.rstrip().endswith(":"),
+                         "the first page of less")
+    check("status 0" not in seen, "no pager")
+    terminal.keys("q")
+    terminal.wait_for("status 0")
+
+
+if __name__ == "__main__":
+    sys.exit(part.main(World))

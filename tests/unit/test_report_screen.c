@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LINK: report account access */
+/* One screen of a run. */
+#include "fixtures/golden_files.h"
+#include "fixtures/report/golden.h"
+
+enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80 };
+
+/* As FIXTURES/report/screen-NAME.txt has it, within a screen. Takes text. */
+static void expect_screen(const char *name, char *text)
+{
+	size_t lines = 0;
+	char path[512];
+
+	for (const char *line = text; *line; line += *line == '\n') {
+		size_t columns = 0;
+
+		for (; *line && *line != '\n'; line++)
+			columns += (*line & 0xc0) != 0x80;
+		assert_in_range(columns, 0, SCREEN_COLUMNS);
+		lines++;
+	}
+	assert_in_range(lines, 1, SCREEN_LINES);
+	snprintf(path, sizeof(path), "%s/report/screen-%s.txt", FIXTURES, name);
+	golden_file(path, text);
+	free(text);
+}
+
+static void one_job(void **state)
+{
+	fixture_sql(*state, "UPDATE run SET user = 'ann'; INSERT INTO job_limit (job_id, "
+			    "limit_bytes, at) VALUES (1, 2147483648, CAST('/a' AS BLOB))");
+	expect_screen("one-job", golden_screen(*state, 3));
+}
+
+/* A database of before: nothing is made up. */
+static void unknown(void **state)
+{
+	fixture_sql(*state, "UPDATE job SET stall_ns = NULL, stalls = NULL, lookups = NULL, "
+			    "wall_ns = NULL, processes = NULL, alive = NULL; "
+			    "UPDATE run SET exit_status = NULL");
+	fixture_older(*state, 6);
+	expect_screen("unknown", golden_screen(*state, 3));
+}
+
+static void no_limit(void **state)
+{
+	char *text;
+
+	fixture_sql(*state, "INSERT INTO job_limit (job_id, at) VALUES (1, CAST('/a' AS BLOB))");
+	text = golden_screen(*state, 3);
+	assert_non_null(strstr(text, "\nlimit    none for the job; the machine has 16.0 GiB of "
+				     "memory\n"));
+	free(text);
+}
+
+static void nothing_to_change(void **state)
+{
+	fixture_sql(*state, "UPDATE job SET misses = 1, refaults = 0, refault_misses = 0, "
+			    "evicted_unused = 0, resident_unused = 218, stall_ns = 0, stalls = 0; "
+			    "DELETE FROM advice");
+	expect_screen("nothing", golden_screen(*state, 3));
+}
+
+/* Each has its own core; the rest of them is named. */
+static void several_jobs(void **state)
+{
+	for (int id = 10; id < 14; id++)
+		fixture_sql(
+			*state,
+			"CREATE TEMP TABLE one AS SELECT * FROM job WHERE id = 1; UPDATE one SET "
+			"id = %d, slot = %d, name = 'other-%d', stall_ns = stall_ns * %d; "
+			"INSERT INTO job SELECT * FROM one; DROP TABLE one",
+			id, id, id, id);
+	expect_screen("several", golden_screen(*state, 3));
+}
+
+static void sliced(void **state)
+{
+	fixture_sql(*state, "UPDATE run SET sliced = 1, read_on_ns = 420000000, level = 'auto'; "
+			    "UPDATE job SET lookups = NULL, read_calls = NULL, read_bytes = NULL; "
+			    "INSERT INTO estimate (job_id, name, value, low, high) VALUES "
+			    "(1, 'read_bytes', 4000000, 3000000, 5000000), "
+			    "(1, 'lookups', 980, 900, 1060), (1, 'hits', 730, 600, 800), "
+			    "(1, 'hit_ratio', 0.75, 0.7, 0.8)");
+	expect_screen("sliced", golden_screen(*state, 3));
+}
+
+static void failed_start(void **state)
+{
+	fixture_sql(*state, "UPDATE run SET exit_status = 127, duration_ns = 0; DELETE FROM file; "
+			    "DELETE FROM directory; DELETE FROM advice; DELETE FROM filesystem; "
+			    "UPDATE job SET processes = 0, alive = 0, wall_ns = 0, cpu_ns = 0, "
+			    "selector = 'command: no-such-command'");
+	for (int c = 0; c < C_NR; c++)
+		fixture_sql(*state, "UPDATE job SET %s = 0 WHERE %s IS NOT NULL", counter_name(c),
+			    counter_name(c));
+	expect_screen("failed-start", golden_screen(*state, 3));
+}
+
+static void cut_and_without_job(void **state)
+{
+	fixture_sql(*state, "UPDATE run SET state = 'cut'; DELETE FROM job");
+	expect_screen("no-job", golden_screen(*state, 3));
+}
+
+/* However long names are, of a database from anywhere. */
+static void long_names(void **state)
+{
+	char *text;
+
+	fixture_sql(*state,
+		    "UPDATE run SET host = hex(zeroblob(2000)), user = hex(zeroblob(2000)); "
+		    "UPDATE job SET name = hex(zeroblob(2000)), selector = 'command: ' || "
+		    "replace(hex(zeroblob(2000)), '00', 'x \xc3\xa4')");
+	text = golden_screen(*state, 3);
+	assert_non_null(strstr(text, "..."));
+	expect_screen("long", text);
+}
+
+/* What is in a whole report says the same, and its head can be sent to somebody. */
+static void whole_report_opens_with_it(void **state)
+{
+	static const char *const words[] = {
+		"python3 train.py", "2026-09-21 14:13 UTC, took 4.20 s",
+		"by user ann on node-17 (Linux 6.18.44, cachemon 0.0.9)",
+		"unknown for the job; the machine has 16.0 GiB of memory",
+		"of its time waiting for reads"};
+	static const enum report_format formats[] = {REPORT_TEXT, REPORT_MARKDOWN, REPORT_HTML};
+
+	fixture_sql(*state, "UPDATE run SET user = 'ann'");
+	for (size_t i = 0; i < 3; i++) {
+		char *text = golden_report(*state, formats[i], 2);
+		char *flat = text;
+
+		/* Lines of text are broken anywhere. */
+		for (char *p = text; *p; p++)
+			if (*p != '\n')
+				*flat++ = *p;
+			else if (flat > text && flat[-1] != ' ')
+				*flat++ = ' ';
+			else
+				while (p[1] == ' ')
+					p++;
+		*flat = '\0';
+		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+			if (formats[i] != REPORT_TEXT && !strstr(text, words[k]))
+				fail_msg("'%s' is missing in format %d", words[k], formats[i]);
+		free(text);
+	}
+}
+
+static void programs_get_it_too(void **state)
+{
+	cJSON *json;
+
+	fixture_sql(*state, "UPDATE run SET user = 'ann'; INSERT INTO job_limit (job_id, "
+			    "limit_bytes, at) VALUES (1, 2147483648, CAST('/a' AS BLOB))");
+	json = golden_json(*state);
+	assert_string_equal(at(json, "run.user")->valuestring, "ann");
+	assert_string_equal(at(json, "run.command")->valuestring, "python3 train.py");
+	assert_true(at(json, "jobs.0.memory_limit_bytes")->valuedouble == 2147483648.0);
+	/* Of several tasks: the share of the time that they ran or waited. */
+	assert_float_equal(at(json, "jobs.0.wall_without_waiting_ns")->valuedouble,
+			   4100000000.0 * (7400000000.0 / (7400000000.0 + 163800000.0)), 1);
+	cJSON_Delete(json);
+	fixture_sql(*state, "UPDATE job SET selector = 'pid: 12, command: cp, uid: 1000'");
+	json = golden_json(*state);
+	assert_string_equal(at(json, "run.command")->valuestring, "cp");
+	cJSON_Delete(json);
+	fixture_sql(*state, "UPDATE job SET selector = 'cgroup: /a/b'; UPDATE run SET user = NULL");
+	json = golden_json(*state);
+	assert_true(cJSON_IsNull(at(json, "run.command")));
+	assert_true(cJSON_IsNull(at(json, "run.user")));
+	cJSON_Delete(json);
+}
+
+/* Options that name the database and the run again, as a shell reads them. */
+static void commands_name_the_same_run(void **state)
+{
+	char *again = report_again("/a b/run.db", 7, "it's");
+
+	(void)state;
+	assert_string_equal(again, " --db '/a b/run.db' --run 7 --job 'it'\\''s'");
+	free(again);
+	again = report_again(NULL, REPORT_RUN_LAST, NULL);
+	assert_string_equal(again, "");
+	free(again);
+}
+
+static int teardown(void **state)
+{
+	fixture_end(*state);
+	free(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_job, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(unknown, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(no_limit, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(nothing_to_change, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(several_jobs, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(sliced, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(failed_start, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(cut_and_without_job, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(long_names, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(whole_report_opens_with_it, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(programs_get_it_too, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(commands_name_the_same_run, golden_begin, teardown),
+	};
+
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
