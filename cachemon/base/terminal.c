@@ -37,10 +37,21 @@ size_t terminal_columns(FILE *out)
 
 	if (wanted)
 		return wanted;
-	/* A terminal that does not report its width has the usual one. */
+	/* A terminal that does not tell has the usual width. */
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		return COLUMNS_USUAL;
 	return size.ws_col;
+}
+
+bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
+		return false;
+	*ret_columns = size.ws_col;
+	*ret_rows = size.ws_row;
+	return true;
 }
 
 /* A stream in memory is as a file. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The abilities of a terminal: lines rewritten in place, the width of text ($COLUMNS), and whether
- * it shows more than ASCII, by the locale.
+ * What a terminal can do: lines that are rewritten in place, how wide text may be ($COLUMNS), and
+ * whether it shows more than ASCII, which the locale says.
  */
 #ifndef TERMINAL_H
 #define TERMINAL_H
@@ -14,6 +14,8 @@
 /* A terminal that can rewrite a line. */
 bool terminal_rewrites(FILE *out);
 size_t terminal_columns(FILE *out);
+/* What the terminal itself reports, whatever $COLUMNS is; false: it does not. */
+bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows);
 /* How wide lines of text are: $COLUMNS, else 80, which they always are in a file. */
 int terminal_text_width(FILE *out);
 /* Whether the user's locale has UTF-8, whatever the program itself runs in. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cachemon/base/parse.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/cmd/watch_view.h"
@@ -101,8 +102,8 @@ const struct verb_spec watch_spec = {
 	.examples = examples,
 	.options = options,
 	.notes =
-		"On a terminal it shows one calm line. With -- CMD, standard output is CMD's "
-		"alone, and "
+		"On a terminal it shows a one-line status; with -- CMD in the last row, below what "
+		"CMD writes. Standard output is CMD's alone, and "
 		"the exit status is CMD's: 128+N for a signal, 126 and 127 as of a shell. It is "
 		"125 "
 		"when cachemon fails before CMD starts, and 123 when CMD succeeded but part of the "
@@ -262,7 +263,7 @@ static int load_probes(const struct watch_options *o, struct watch_run **ret, st
 		watch_live_note(stderr, "loading the probes ...");
 	status = watch_run_new(o, ret, err);
 	if (live)
-		watch_live_clear(stderr);
+		terminal_clear_line(stderr);
 	return status;
 }
 

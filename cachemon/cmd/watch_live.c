@@ -8,9 +8,8 @@
 /* Columns from which on the elapsed time and spaces have room. */
 enum { WIDE = 104 };
 
-/* What CMD writes to the same terminal does not stick to the line, where there is room. Nor must
- * the ^C of a terminal that shows it wrap the line: without room after the line it goes over its
- * beginning, as the figures of an estimate need all of the usual 80 columns. */
+/* The ^C of a terminal that shows it must not wrap the line: without room after the line it goes
+ * over its beginning, as the figures of an estimate need all of the usual 80 columns. */
 #define APART "  "
 #define BACK  "\r"
 
@@ -74,14 +73,49 @@ static const char *after_line(const struct line *l)
 	return with_c <= l->room ? "" : BACK;
 }
 
-/* One line, rewritten in place and never wrapped; '~' marks an estimate, '-' what is not known.
- * Fields keep their places while the figures change. */
-void watch_live_show(FILE *out, const struct watch_figures *f)
+/*
+ * The last row of a terminal that CMD writes to. The rows above it are a scrolling region
+ * (DECSTBM), so that what CMD writes neither sticks to the line nor is overwritten by it: CMD's
+ * cursor stays in the region, and each write of ours saves and restores it (DECSC, DECRC) in one
+ * write(2), which the terminal does not mix with CMD's.
+ */
+#define SAVE	"\0337"
+#define RESTORE "\0338"
+/* The row below, which scrolls at the bottom, and back: the last row is free then. */
+#define DOWN "\033D"
+#define UP   "\033[A"
+
+/* Of another size, what is below CMD's cursor is the line as it was. */
+enum { ROWS_LEAST = 4, APART_BYTES = 512 };
+
+static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const char *text)
+{
+	char all[APART_BYTES];
+	int n = 0;
+
+	if (p->rows && p->rows != rows)
+		n = snprintf(all, sizeof(all), SAVE "\033[r" RESTORE "\033[J");
+	if (p->rows != rows)
+		n += snprintf(all + n, sizeof(all) - (size_t)n, DOWN SAVE "\033[1;%ur" RESTORE UP,
+			      rows - 1);
+	n += snprintf(all + n, sizeof(all) - (size_t)n, SAVE "\033[%u;1H\033[0m\033[K%s" RESTORE,
+		      rows, text);
+	p->rows = rows;
+	fwrite(all, 1, (size_t)n, out);
+	fflush(out);
+}
+
+/* One line, never wrapped; '~' marks an estimate, '-' what is not known. Fields keep their places
+ * while the figures change. */
+void watch_live_show(FILE *out, struct watch_place *place, const struct watch_figures *f)
 {
 	const char *mark = f->estimated ? "~" : "";
-	size_t columns = terminal_columns(out);
-	struct line l = {.wide = columns >= WIDE};
+	size_t columns = terminal_columns(out), real = columns, rows = 0;
+	struct line l = {.length = 0};
 
+	if (place->shared && terminal_size(out, &real, &rows) && real < columns)
+		columns = real;
+	l.wide = columns >= WIDE;
 	/* The last column stays free: some terminals wrap when it is written. */
 	l.room = columns - 1 < sizeof(l.text) ? columns - 1 : sizeof(l.text) - 1;
 	if (l.wide)
@@ -103,6 +137,10 @@ void watch_live_show(FILE *out, const struct watch_figures *f)
 		put_share(&l, "own", f->own_share, "");
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
+	if (rows >= ROWS_LEAST) {
+		put_apart(out, place, (unsigned int)rows, l.text);
+		return;
+	}
 	fprintf(out, "\r\033[K%s%s", l.text, after_line(&l));
 	fflush(out);
 }
@@ -113,7 +151,23 @@ void watch_live_note(FILE *out, const char *text)
 	fflush(out);
 }
 
-void watch_live_clear(FILE *out)
+/* What is written next begins at the left: blanks reach the next row unless the cursor is there. */
+static void begin_row(FILE *out)
 {
-	terminal_clear_line(out);
+	size_t columns = 0, rows = 0;
+
+	if (terminal_size(out, &columns, &rows))
+		fprintf(out, "%*s\r\033[K", (int)columns, "");
+	fflush(out);
+}
+
+void watch_live_clear(FILE *out, struct watch_place *place)
+{
+	if (!place->rows) {
+		terminal_clear_line(out);
+		return;
+	}
+	fprintf(out, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, place->rows);
+	begin_row(out);
+	place->rows = 0;
 }

@@ -32,13 +32,14 @@ struct loop {
 	struct watch_view *view; /* NULL: none, or none any more */
 	struct signal_state signals;
 	int signal_fd;
-	bool live;	/* stderr is a terminal: show the line */
-	bool measuring; /* the run is not finished yet */
-	bool stop;	/* leave the loop, whatever CMD does */
-	bool ended;	/* CMD has ended */
-	bool broken;	/* the loop itself cannot go on */
-	bool failed;	/* the record is not whole */
-	int status;	/* its status */
+	struct watch_place place; /* of the line */
+	bool live;		  /* stderr is a terminal: show the line */
+	bool measuring;		  /* the run is not finished yet */
+	bool stop;		  /* leave the loop, whatever CMD does */
+	bool ended;		  /* CMD has ended */
+	bool broken;		  /* the loop itself cannot go on */
+	bool failed;		  /* the record is not whole */
+	int status;		  /* its status */
 	uint64_t start_ns, next_ns;
 	uint64_t names_ns; /* until then names wait */
 	uint64_t marks_ns; /* likewise marks */
@@ -55,6 +56,7 @@ int watch_signals_open(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -151,7 +153,7 @@ static void finish_run(struct loop *l)
 		return;
 	l->measuring = false;
 	if (l->live)
-		watch_live_clear(stderr);
+		watch_live_clear(stderr, &l->place);
 	/* What is said at the end is for the screen that was there before. */
 	if (l->view)
 		end_view(l);
@@ -161,6 +163,14 @@ static void finish_run(struct loop *l)
 		l->failed = true;
 	if (l->ended)
 		watch_outlived_say(l->run);
+}
+
+static void show_line(struct loop *l)
+{
+	struct watch_figures f;
+
+	watch_run_figures(l->run, &f);
+	watch_live_show(stderr, &l->place, &f);
 }
 
 static void on_signal(struct loop *l)
@@ -173,6 +183,8 @@ static void on_signal(struct loop *l)
 					   .code = info.ssi_code,
 					   .sender = (pid_t)info.ssi_pid};
 
+		if (seen.signo == SIGWINCH && l->live)
+			show_line(l);
 		switch (command_signal_action(&seen, &l->signals)) {
 		case SIGNAL_NOTE:
 			break;
@@ -211,7 +223,6 @@ static void on_time(struct loop *l)
 {
 	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run),
 		 part = watch_run_part_due(l->run);
-	struct watch_figures f;
 
 	watch_run_names(l->run);
 	watch_run_look(l->run);
@@ -228,10 +239,8 @@ static void on_time(struct loop *l)
 			l->next_ns += watch_run_interval_ns(l->run);
 			if (l->next_ns <= now)
 				l->next_ns = now + watch_run_interval_ns(l->run);
-			if (l->live) {
-				watch_run_figures(l->run, &f);
-				watch_live_show(stderr, &f);
-			}
+			if (l->live)
+				show_line(l);
 		}
 	}
 	if (l->o->duration_ns && now - l->start_ns >= l->o->duration_ns) {
@@ -364,15 +373,13 @@ static void loop_once(struct loop *l)
 static void begin_showing(struct loop *l)
 {
 	struct errtext err = {0};
-	struct watch_figures f;
 
 	if (l->o->live && watch_view_begin(l->run, &l->view, &err))
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	l->live = !l->view && watch_live_possible(stderr);
-	if (!l->live)
-		return;
-	watch_run_figures(l->run, &f);
-	watch_live_show(stderr, &f);
+	l->place.shared = watch_run_command(l->run) != NULL;
+	if (l->live)
+		show_line(l);
 }
 
 /* CMD's own failure is what its caller asks for first. */

@@ -27,15 +27,23 @@ void watch_view_end(struct watch_view *v);
 
 /* A terminal that can rewrite a line. */
 bool watch_live_possible(FILE *out);
-void watch_live_show(FILE *out, const struct watch_figures *f);
+
+/* Where the line is. */
+struct watch_place {
+	bool shared;	   /* CMD writes to the terminal too: the line has the last row */
+	unsigned int rows; /* of the terminal when that row was taken; 0: it is not */
+};
+
+void watch_live_show(FILE *out, struct watch_place *place, const struct watch_figures *f);
 /* In its place, while there are no figures yet. */
 void watch_live_note(FILE *out, const char *text);
-void watch_live_clear(FILE *out);
+/* The terminal is as it was before the line. */
+void watch_live_clear(FILE *out, struct watch_place *place);
 
 /* Runs until the job ends or a signal says so; the status to exit with. */
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
 
-/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT come by the descriptor; < 0: -errno. */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH come by the descriptor; < 0: -errno. */
 int watch_signals_open(void);
 
 #endif

@@ -168,6 +168,59 @@ def watch_live(world, stack):
         equal("stty -a", y.read(), x.read())
 
 
+# Lines in parts with time between them, longer than a row, rewritten, in colour, and to both outputs. More rows
+# than the terminal has; ends in the midst of a line.
+WRITER = """
+import os, sys, time
+for n in range(60):
+    while n == 8 and not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    out = sys.stderr if n % 7 == 3 else sys.stdout
+    out.write(f"line {n} begins")
+    out.flush()
+    time.sleep(0.03 if n % 5 else 0.12)
+    if n % 10 == 4:
+        out.write("x" * 100)
+    if n % 10 == 6:
+        out.write(f"\\rline {n} \\033[1mbegins\\033[0m")
+    out.write(f" and ends {n}\\n")
+    out.flush()
+sys.stdout.write("an end without a newline")
+"""
+
+
+@part.case
+def line_with_a_command(world, stack):
+    """The line has the last row, and no line of a command on the same terminal is lost or written over."""
+    terminal = Terminal(stack, world.work, 80, 12)
+    script, go_on, db = (world.tool.fresh(end) for end in (".py", ".go", ".db"))
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(WRITER)
+    # A width that is not the terminal's must not matter.
+    terminal.type(f"clear; COLUMNS=50 {world.cachemon} watch --interval 100ms --db {db} -- "
+                  f"{sys.executable} {script} {go_on}; "
+                  "echo status $?")
+
+    def line_is_last(screen):
+        rows = screen.split("\n")[:12]
+        return "lookups" in rows[-1] and any(row.startswith("line 7 begins and ends") for row in rows[:-1])
+
+    terminal.wait(line_is_last, "the line in the last row, below the command's")
+    terminal.resize(80, 16)
+    terminal.wait(lambda s: "lookups" in s.split("\n")[15], "the line in the last row of a larger terminal")
+    with open(go_on, "w", encoding="utf-8"):
+        pass
+    terminal.wait_for("status 0")
+    said = [line.rstrip() for line in terminal.tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")]
+    want = [f"line {n} begins{'x' * 100 if n % 10 == 4 else ''} and ends {n}" for n in range(60)]
+    want.append("an end without a newline")
+    equal("lines of the command", [line for line in said if line.startswith(("line ", "an end"))], want)
+    check(not any("lookups" in line and "miss" in line and "hit" in line and "own" in line for line in
+                  terminal.screen().split("\n")), "the line is gone at the end")
+    terminal.type("clear; seq 40")
+    terminal.wait(lambda s: s.split("\n")[14].strip() == "40", "all rows scroll again")
+
+
 def views_of(pid):
     """Processes of a watch's session that show its run still."""
     found = []
