@@ -67,7 +67,7 @@ static void write_said(int fd, const struct said *s)
 
 	write_all(fd, s->first, s->nr_first);
 	if (s->nr_later > sizeof(s->last)) {
-		int n = snprintf(text, sizeof(text), "\ncachemon: [%ju bytes are left out here]\n",
+		int n = snprintf(text, sizeof(text), "\ncachemon: [%ju bytes omitted]\n",
 				 (uintmax_t)(s->nr_later - sizeof(s->last)));
 
 		write_all(fd, text, (size_t)n);
@@ -203,9 +203,10 @@ int watch_view_check(const struct watch_options *o, struct errtext *err)
 		close(tty);
 	}
 	if (!r && !possible)
-		r = errtext_set(err, -ENOTTY,
-				"--live: there is no terminal that can show a full screen; "
-				"without --live watch needs none");
+		r = errtext_set(
+			err, -ENOTTY,
+			"--live: this terminal cannot show a full screen; run watch without "
+			"--live");
 	return r;
 }
 

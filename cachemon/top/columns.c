@@ -8,16 +8,16 @@
 static const struct top_column_info columns[TOP_NR_COLUMNS] = {
 	[TOP_NAME] = {"name", NULL, "name", 12, true},
 	[TOP_HITS] = {"hits", "HITS", "lookups found in the cache", 8, true},
-	[TOP_MISSES] = {"misses", "MISSES/s", "pages that were not there", 9, false},
+	[TOP_MISSES] = {"misses", "MISSES/s", "pages not in the cache", 9, false},
 	[TOP_LOOKUPS] = {"lookups", "LOOKUPS/s", "pages that reads asked for", 10, false},
 	[TOP_WAITED] = {"waited", "WAITED/s", "time tasks slept for pages", 9, false},
-	[TOP_PREFETCHED] = {"prefetched", "PREFETCHED/s", "pages brought in ahead", 13, false},
+	[TOP_PREFETCHED] = {"prefetched", "PREFETCHED/s", "pages read ahead", 13, false},
 	[TOP_EVICTED] = {"evicted", "EVICTED/s", "pages that left the cache", 10, false},
-	[TOP_ACCURACY] = {"accuracy", "ACCURACY", "share of prefetch used", 9, true},
-	[TOP_WASTED] = {"wasted", "WASTED/s", "prefetched, and left unused", 9, false},
-	[TOP_READ] = {"read", "READ/s", "bytes that reads returned", 9, false},
-	[TOP_REFAULTS] = {"refaults", "REFAULTS/s", "pages that came again", 11, false},
-	[TOP_CPU] = {"cpu", "CPU", "CPUs that the job kept busy", 6, false},
+	[TOP_ACCURACY] = {"accuracy", "ACCURACY", "prefetched pages used", 9, true},
+	[TOP_WASTED] = {"wasted", "WASTED/s", "prefetched but never used", 9, false},
+	[TOP_READ] = {"read", "READ/s", "bytes returned by reads", 9, false},
+	[TOP_REFAULTS] = {"refaults", "REFAULTS/s", "evicted pages read again", 11, false},
+	[TOP_CPU] = {"cpu", "CPU", "CPUs the job kept busy", 6, false},
 };
 
 const struct top_column_info *top_column_info(enum top_column c)

@@ -196,7 +196,7 @@ static const struct help_line {
 	{"p, space", "hold; go on"},
 	{"l, m", "newest moment; most misses"},
 	{"{ }", "the run before, after"},
-	{"2, 3 show", "256 files with most misses"},
+	{"2, 3 show", "64, 256 with most misses"},
 };
 
 enum {
