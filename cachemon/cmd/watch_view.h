@@ -43,7 +43,8 @@ void watch_live_clear(FILE *out, struct watch_place *place);
 /* Runs until the job ends or a signal says so; the status to exit with. */
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
 
-/* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH come by the descriptor; < 0: -errno. */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH come by the descriptor; < 0: -errno.
+ */
 int watch_signals_open(void);
 
 #endif

@@ -120,6 +120,8 @@ def in_place(world, stack, command):
         world.record_pair("cachemon.db")
     if "compare 1 2 3 4 vs 5 6 7 8" in command:
         command += f" --db {world.eight}"
+    if command.startswith("cachemon mark "):
+        return f"sudo cachemon watch -- {command}"
     if "--pid 4321" in command:
         reader = start_reader(world, stack, 30)
         command = command.replace("4321", str(reader.pid)).replace("30s", "1s")
@@ -254,12 +256,12 @@ def readme_is_true(world, _):
     with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
         wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()
     equal("packages", re.search(r"apt-get install (.*)", text)[1].split(), wanted)
-    with open(f"{ROOT}/examples/recorded/report.txt", encoding="utf-8") as f:
+    with open(f"{ROOT}/examples/recorded/screen.txt", encoding="utf-8") as f:
         made = f.read()
-    shown = re.search(r"^    Grade .*\n(?:    .*\n|\n(?=    ))+", text, re.M)
+    shown = re.search(r"^    cachemon: run .*\n(?:    .*\n|\n(?=    ))+", text, re.M)
     check(shown, "no report is shown")
     lines = [line[4:] for line in shown[0].rstrip().split("\n")]
-    check("\n".join(lines) in made, "the report that is shown is not examples/recorded/report.txt")
+    check("\n".join(lines) in made, "the report that is shown is not examples/recorded/screen.txt")
 
 
 def quickest(world, argv, stack):
@@ -317,7 +319,7 @@ def progress(world, stack):
     status = screen.end()
     equal("status", status, 0)
     line, _, report = screen.said.rpartition(CLEAR)
-    check(line.startswith(CLEAR) and report.startswith(b"cachemon report: "), f"{screen.said[:400]!r}")
+    check(line.startswith(CLEAR) and report.startswith(b"cachemon: run "), f"{screen.said[:400]!r}")
     check(b"\n" not in line and b"reading the database" not in report, "not cleared")
     check(all(len(shown) < 80 for shown in line.split(CLEAR)), "a line as wide as the terminal")
 

@@ -15,7 +15,7 @@ from syslib.screen import Screen
 from syslib.terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SIZES = ((80, 24), (120, 40))
+SIZES = ((80, 24, 2, ["Nothing worth"]), (120, 40, 1, ["Fix first:", "Gain: ", "cachemon explain "]))
 LINES_MAX = 40
 PAGER = """#!/bin/sh
 printf 'LESS=%s\\n' "$LESS"
@@ -55,19 +55,19 @@ class World:
 @part.case
 def one_screen(world, stack):
     """All of it is in view, with the prompt after it; the figures are those of the database."""
-    with sqlite3.connect(world.db) as db:
-        run, host, kernel = db.execute("SELECT id, host, kernel FROM run ORDER BY id DESC").fetchone()
-        name, selector, stall_ns = db.execute("SELECT name, selector, stall_ns FROM job WHERE run_id = ? AND slot = 1",
-                                              (run,)).fetchone()
-    for columns, rows in SIZES:
+    for columns, rows, run, answer in SIZES:
+        with sqlite3.connect(world.db) as db:
+            host, = db.execute("SELECT host FROM run WHERE id = ?", (run,)).fetchone()
+            name, selector, stall_ns = db.execute(
+                "SELECT name, selector, stall_ns FROM job WHERE run_id = ? AND slot = 1", (run,)).fetchone()
         terminal = Terminal(stack, world.work, columns, rows)
-        terminal.type("clear; " + world.cachemon + " report train.db")
+        terminal.type("clear; " + world.cachemon + f" report train.db --run {run}")
         seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"),
                              "the prompt after it")
         check(seen.startswith(f"cachemon: run {run}, job {name}, "), f"{columns}x{rows}: the top is gone:\n{seen}")
         for words in (selector.removeprefix("command: "), f"on {host}", "memory", "Grade ", "grades   overall ",
-                      f"waiting  {stall_ns / 1e9:.2f} s", "without it", "Fix first:", "Gain: ",
-                      "report --db train.db --full", "-o report.html", "cachemon explain "):
+                      f"waiting  {stall_ns / 1e9:.2f} s", "without it", *answer,
+                      "--full", "-o report.html"):
             check(words in seen, f"{columns}x{rows}: no '{words}' in\n{seen}")
         for finding in re.findall(r"^\d\. .*\[([a-z-]+)\]$", seen, re.M):
             explained = subprocess.run([world.cachemon, "explain", finding], capture_output=True, check=False)

@@ -370,7 +370,7 @@ static void list_of_runs(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, ": 1 run, "));
 	assert_non_null(strstr(text, "  3  2026-09-21 14:13  4.20 s    2.2 %  75.0 %  C 0.79  "
-				     "tr\\x1b[1m on node-17: "));
+				     "tr\\x1b[1m on node-17:"));
 	free(text);
 	out = open_memstream(&text, &size);
 	assert_int_equal(
