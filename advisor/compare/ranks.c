@@ -75,7 +75,7 @@ static int by_size(const void *a, const void *b)
 static void find_interval(const double *a, size_t nr_a, const double *b, size_t nr_b,
 			  size_t outside, struct ranks *ret)
 {
-	double differences[RANKS_MAX * RANKS_MAX];
+	double differences[RANKS_MAX * RANKS_MAX] = {0};
 	size_t nr = 0;
 
 	for (size_t i = 0; i < nr_a; i++)

@@ -227,9 +227,12 @@ static int explain_id(const struct rule_set *s, const struct options *o)
 	const struct note *note = rule_set_note(s, o->id);
 	struct doc d = o->markdown ? doc_markdown(stdout) : doc_text(stdout);
 
-	if (!rule && !note)
+	if (rule)
+		doc_begin(&d, "%s: %s", o->id, rule->title);
+	else if (note)
+		doc_begin(&d, "%s: %s", o->id, note->title);
+	else
 		return refuse_id(s, o->id);
-	doc_begin(&d, "%s: %s", o->id, rule ? rule->title : note->title);
 	if (note)
 		put_note(&d, note, rule, o->markdown);
 	else

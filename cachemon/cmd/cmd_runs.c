@@ -117,9 +117,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* Runs that are to go. */
 struct going {
-	int64_t *ids;
-	char (*lines)[160]; /* what is said of each */
 	size_t nr;
+	int64_t ids[DELETE_MAX];
+	char lines[DELETE_MAX][160]; /* what is printed of each */
 };
 
 static int read_going(sqlite3 *db, const char *sql, int64_t value, struct going *g,
@@ -183,29 +183,27 @@ static int64_t bytes_of(const char *path)
 
 static int delete_runs(const struct options *o, struct errtext *err)
 {
-	_cleanup_free_ int64_t *ids = calloc(DELETE_MAX, sizeof(*ids));
-	_cleanup_free_ char(*lines)[160] = calloc(DELETE_MAX, sizeof(*lines));
+	_cleanup_free_ struct going *g = calloc(1, sizeof(*g));
 	const struct store_config config = {.path = o->args.report.db};
-	struct going g = {ids, lines, 0};
 	int64_t before = bytes_of(config.path);
 	struct errtext note = {""};
 	int ret;
 
-	if (!ids || !lines)
+	if (!g)
 		return errtext_set(err, -ENOMEM, "not enough memory to delete runs");
-	ret = find_going(o, &g, err);
-	if (!ret && g.nr)
-		ret = store_delete_runs(&config, g.ids, g.nr, &note, err);
+	ret = find_going(o, g, err);
+	if (!ret && g->nr)
+		ret = store_delete_runs(&config, g->ids, g->nr, &note, err);
 	progress_over(o->args.report.progress);
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < g.nr; i++)
-		printf("deleted %s\n", g.lines[i]);
-	if (!g.nr)
+	for (size_t i = 0; i < g->nr; i++)
+		printf("deleted %s\n", g->lines[i]);
+	if (!g->nr)
 		puts("nothing deleted: there are no older runs");
 	else
-		printf("%zu run%s deleted, %s freed; this cannot be undone\n", g.nr,
-		       g.nr == 1 ? "" : "s",
+		printf("%zu run%s deleted, %s freed; this cannot be undone\n", g->nr,
+		       g->nr == 1 ? "" : "s",
 		       show_bytes((struct opt_i64){before - bytes_of(config.path), true}, false).s);
 	if (*note.text)
 		cmd_say(note.text);
