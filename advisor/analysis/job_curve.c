@@ -266,6 +266,25 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
 }
 
+/* A wider band of hit ratios is no answer. */
+#define WIDEST_BAND 0.15
+
+/* At the size that was present, or that of all that was read. */
+static bool too_wide(struct job_curve *c)
+{
+	double pages = c->facts.counted.present_pages;
+	struct curve_point at;
+
+	curve_at(&c->curve, pages > 0 ? pages : c->curve.estimate.distinct_pages, &at);
+	if (at.high - at.low <= WIDEST_BAND)
+		return false;
+	snprintf(c->absent, sizeof(c->absent),
+		 "Too few samples: from %u sampled pages, the hit ratio with the cache that the "
+		 "job had is between %.1f %% and %.1f %%.",
+		 c->curve.estimate.nr_pages, 100 * (1 - at.high), 100 * (1 - at.low));
+	return true;
+}
+
 static int make_curve(const struct curve_sample *s, struct job_curve *c)
 {
 	int ret = 0;
@@ -281,7 +300,9 @@ static int make_curve(const struct curve_sample *s, struct job_curve *c)
 	}
 	if (ret < 0)
 		return ret;
-	c->there = true;
+	c->there = !too_wide(c);
+	if (!c->there)
+		return 0;
 	return curve_judge(&c->curve, s, &c->facts.counted, &c->verdict);
 }
 

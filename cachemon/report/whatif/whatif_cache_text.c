@@ -10,9 +10,6 @@
 
 enum { TABLE_ROWS = 12 };
 
-/* Of hit ratios: a wider band is no answer. */
-#define WIDEST_BAND 0.15
-
 enum { COLUMNS = 68, ROWS = 21, ROWS_A_LABEL = 5 };
 
 enum glyph { G_NONE, G_BAND, G_OPT, G_CEILING, G_CURVE, G_MEASURED, G_NR };
@@ -156,20 +153,10 @@ static const char *what_it_has(const struct job_curve *c, char *text, size_t siz
 	return text;
 }
 
-/* At the size that was present, or of all that was read: how wide the band is. */
-static bool too_few_samples(const struct job_curve *c, struct curve_point *ret)
-{
-	double pages = c->facts.counted.present_pages;
-
-	curve_at(&c->curve, pages > 0 ? pages : c->curve.estimate.distinct_pages, ret);
-	return ret->high - ret->low > WIDEST_BAND;
-}
-
 static void say_need(struct doc *d, const struct job_curve *c)
 {
 	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
 	bool again = c->curve.removed_again > 0;
-	struct curve_point at;
 	struct curve_need need;
 	char has[64], band[96] = "";
 
@@ -178,16 +165,6 @@ static void say_need(struct doc *d, const struct job_curve *c)
 			 "How much cache the job needs to hit 90 %% is not known: the curve is "
 			 "uncertain beyond the present size. %s",
 			 c->verdict.reason);
-		return;
-	}
-	if (too_few_samples(c, &at)) {
-		doc_para(
-			d,
-			"Too few samples to say how much cache the job needs to hit 90 %%: from %s "
-			"sampled pages, the hit ratio with %s of cache is between %s and %s.",
-			human_count(c->curve.estimate.nr_pages).text,
-			size_text(c, at.cache_pages).text, ratio_text(1 - at.high).s,
-			ratio_text(1 - at.low).s);
 		return;
 	}
 	curve_need(&c->curve, 0.9, &need);
