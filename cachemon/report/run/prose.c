@@ -204,15 +204,15 @@ static void say_cost(FILE *out, const struct view *v)
 		fputs(" What measuring cost is not known.", out);
 }
 
-static const char NO_COUNTS[] = "without them there are no counts";
+static const char NO_COUNTS[] = "No level can count without them.";
 
-/* What costs most, and what lessens that besides a larger budget; NULL: nothing. */
+/* What costs most, and what lowers that besides a larger budget, a sentence; NULL: nothing. */
 static const char *costs_most(const struct model_run *run, const char **ret_do)
 {
 	static const struct {
 		const char *what, *todo;
 	} of[MODEL_COST_PARTS] = {
-		{"the reads", "--level cold does not see hits, and costs less"},
+		{"the reads", "--level cold costs less, but does not see hits."},
 		{"pages that come into the cache and leave it", NO_COUNTS},
 		{"readahead windows", NO_COUNTS},
 		{"page faults", NO_COUNTS},
@@ -223,9 +223,9 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 	const char *what = "cachemon's own process";
 
 	/* In a sliced run it wakes for the slices, whatever the interval is. */
-	*ret_do = run->sliced.known && run->sliced.value ? "in a longer job it is a smaller share"
-							 : "a longer --interval lessens it, and in "
-							   "a longer job it is a smaller share";
+	*ret_do = run->sliced.known && run->sliced.value ? "In a longer job the share is smaller."
+							 : "A longer --interval lowers it; in a "
+							   "longer job the share is smaller.";
 	for (int i = 0; i < MODEL_COST_PARTS; i++) {
 		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
 			continue;
@@ -246,14 +246,14 @@ static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
 		return false;
 	what = costs_most(run, &todo);
 	fprintf(out,
-		"%sThe overhead budget of %s was not kept: measuring cost %s of the job's CPU "
-		"time, most of it for %s",
-		lead, show_ratio(run->cost_budget, false).s, show_ratio(run->cost_share, false).s,
+		"%sMeasuring cost %s of the job's CPU time, over the budget of %s; most of it is "
+		"for %s.",
+		lead, show_ratio(run->cost_share, false).s, show_ratio(run->cost_budget, false).s,
 		what);
-	if (allowed || todo)
-		fprintf(out, " (%s%s%s)", allowed ? "a larger --max-overhead allows it" : "",
-			allowed && todo ? "; " : "", todo ? todo : "");
-	putc('.', out);
+	if (todo)
+		fprintf(out, " %s", todo);
+	if (allowed)
+		fputs(" A larger --max-overhead allows it.", out);
 	return true;
 }
 
