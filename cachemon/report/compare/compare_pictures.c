@@ -249,7 +249,7 @@ static void make_curve(struct arena *a, const struct model model[2],
 	ret->curve.picture = p;
 }
 
-void compare_pictures_make(struct arena *a, const struct model model[2],
+void compare_pictures_make(struct arena *a, const struct model *model,
 			   const struct model_job *const job[2], size_t at,
 			   struct compare_pictures *ret)
 {

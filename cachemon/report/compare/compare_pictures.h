@@ -23,9 +23,9 @@ struct compare_pictures {
 	const char *no_curve[2]; /* why a run has no line in it; NULL: it has */
 };
 
-/* Those of a job that both models have with its detail and an analysis. at: which of the
- * comparison, for names on a page. A failed allocation is the arena's. */
-void compare_pictures_make(struct arena *a, const struct model model[2],
+/* Those of a job that both models (before, after) have with its detail and an analysis. at: which
+ * of the comparison, for names on a page. A failed allocation is the arena's. */
+void compare_pictures_make(struct arena *a, const struct model *model,
 			   const struct model_job *const job[2], size_t at,
 			   struct compare_pictures *ret);
 
