@@ -203,10 +203,10 @@ def inert(case):
     escape = "\x1b]0;x\x07\x1b[31m\r"
     for line in ([escape], ["w\x1batch"], ["watch", "--level", escape, "--", "true"],
                  ["watch", escape], ["watch", "--interval", escape, "--", "true"],
-                 ["report", "--format", escape], ["report", escape],
+                 ["report", "--format", escape],
                  ["report", "-o", "x." + escape], ["runs", escape]):
         refuse(place, *line)
-    for line in (["report", "--db", escape], ["runs", "--db", escape], ["doctor", escape],
+    for line in (["report", "--db", escape], ["report", escape], ["runs", "--db", escape], ["doctor", escape],
                  ["watch", "--job", escape], ["watch", "--cgroup", escape]):
         done = fail(place, *line)
         expect("\x1b" not in done.err and "\r" not in done.err, f"not inert: {shown(done)}")
