@@ -129,7 +129,7 @@ static const struct part {
 	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},
 	{"sizes", "Sizes and distances", false, has_detail, sections_windows},
 	{"evictions", "Evictions", false, has_any, sections_evictions},
-	{"evictors", "Who pushed out what", false, has_detail, sections_evictors},
+	{"evictors", "Evictors", false, has_detail, sections_evictors},
 	{"cache", "Other sizes of the cache", false, has_analysis, sections_curve},
 	{"readahead", "Other settings of readahead", false, has_analysis, sections_readahead},
 	{"files", "Files and directories", false, has_any, sections_rows},
@@ -143,7 +143,7 @@ static const struct part {
 	{"measured", "How it was measured", true, has_any, sections_measured},
 };
 
-static const char others_title[] = "Everybody else on the machine";
+static const char others_title[] = "Other processes";
 
 enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
 
