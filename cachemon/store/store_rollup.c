@@ -163,11 +163,13 @@ void rollup_step(struct store *st)
 
 	for (unsigned int i = 0; i < limits->merges && st->coarse_ns; i++)
 		if (!coarsen_step(st))
-			break;
+			st->coarse_ns = 0;
+	/* Each tier leaves alone what the one before still fills. */
+	if (st->coarse_ns && young_ns > st->tiers[TIER_FINE].bucket * st->coarse_ns)
+		young_ns = st->tiers[TIER_FINE].bucket * st->coarse_ns;
 	for (unsigned int i = 0; i < limits->merges; i++)
 		if (!tier_step(st, &st->tiers[TIER_MINUTE], limits->minute_ns, young_ns))
 			break;
-	/* The second tier leaves alone what the first still fills. */
 	finished_ns = st->tiers[TIER_MINUTE].bucket * limits->minute_ns;
 	tier_step(st, &st->tiers[TIER_QUARTER], limits->quarter_ns,
 		  old_ns < finished_ns ? old_ns : finished_ns);

@@ -128,6 +128,7 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
 {
+	uint64_t coarse_ns = st->coarse_ns;
 	struct tier tiers[TIER_NR];
 	int ret;
 
@@ -142,6 +143,7 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s, stru
 	if (ret) {
 		ledger_unwritten(l);
 		memcpy(st->tiers, tiers, sizeof(tiers));
+		st->coarse_ns = coarse_ns;
 		st->intervals_lost++;
 		return ret;
 	}
@@ -232,6 +234,7 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
 	struct store_measured was = st->measured;
+	uint64_t coarse_ns = st->coarse_ns;
 	struct tier tiers[TIER_NR];
 	int ret;
 
@@ -250,6 +253,7 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end, s
 	if (ret) {
 		ledger_unwritten(l);
 		memcpy(st->tiers, tiers, sizeof(tiers));
+		st->coarse_ns = coarse_ns;
 		st->measured = was;
 		return ret;
 	}

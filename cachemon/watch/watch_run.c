@@ -217,12 +217,13 @@ int watch_run_sample(struct watch_run *run, bool last)
 	ledger_apply(run->ledger, &s);
 	s.passes.nr = 0;
 	passes_take(&s.passes, run->ledger, run->caps.page_size);
+	/* Before fewer files are active: rows of fine intervals are few. */
+	watch_traces_see(run, &s, last);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	s.file_sums_wait =
 		s.no_file_rows && !last && !run->store_complained && run->samples % FILE_SUMS_EVERY;
 	if (run->marks)
 		take_marks(run, &s, waiting, last);
-	watch_traces_see(run, &s, last);
 	watch_write(run, &s);
 	coarsen(run);
 	watch_take_figures(run, &s);

@@ -111,6 +111,33 @@ static void test_fine_beginning(void **state)
 			 test_misses(490) - 2 * 490);
 }
 
+/* Marks make more rows in the fine beginning than are merged before their minutes are due. */
+static void test_crowded_beginning(void **state)
+{
+	const uint64_t fine_ns = SECOND_NS / 40, nr_fine = 120 * 40, nr = nr_fine + 1100;
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct errtext err;
+	struct test_sample t;
+
+	begin(f, NULL, SECOND_NS / 4);
+	for (uint64_t n = 0; n < nr_fine; n++)
+		write_one(f, n, 2, fine_ns);
+	store_coarsen(f->st, SECOND_NS);
+	for (uint64_t n = nr_fine; n < nr; n++) {
+		test_sample(&t, n, 2);
+		t.s.start_ns = (n - nr_fine + 120) * SECOND_NS;
+		t.s.duration_ns = SECOND_NS;
+		ledger_apply(f->l, &t.s);
+		assert_int_equal(store_write(f->st, f->l, &t.s, &err), 0);
+	}
+	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, &err), 0);
+	assert_int_equal(ask(db, "SELECT sum(rolled) FROM interval"), nr);
+	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i "
+				 "JOIN job ON job.id = job_id WHERE slot = 1"),
+			 test_misses(nr));
+}
+
 static void test_sums_stay(void **state)
 {
 	const struct store_limits limits = small_limits();
@@ -232,11 +259,9 @@ static void test_long_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROLLUP_TEST(test_fine_beginning),
-		ROLLUP_TEST(test_sums_stay),
-		ROLLUP_TEST(test_merged_rows_keep_the_top_files),
-		ROLLUP_TEST(test_short_intervals),
-		ROLLUP_TEST(test_tiers_that_meet),
+		ROLLUP_TEST(test_fine_beginning),  ROLLUP_TEST(test_crowded_beginning),
+		ROLLUP_TEST(test_sums_stay),	   ROLLUP_TEST(test_merged_rows_keep_the_top_files),
+		ROLLUP_TEST(test_short_intervals), ROLLUP_TEST(test_tiers_that_meet),
 		ROLLUP_TEST(test_long_intervals),
 	};
 
