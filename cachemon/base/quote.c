@@ -12,20 +12,21 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 
-/* Length of the character at s when it may be shown as it is, else 0. */
+/* Length of the character at s when it may be shown as it is, else 0. What a document would write
+ * in another way must not be in quotes: its backslash would end them. */
 static size_t shown_length(const char *s)
 {
 	uint32_t cp = 0;
 	size_t len = escape_decode(s, strnlen(s, 4), &cp);
 
-	return cp < 0x20 || (cp >= 0x7f && cp <= 0x9f) ? 0 : len;
+	return cp < 0x20 || (cp >= 0x7f && cp <= 0x9f) || escape_is_unsafe(cp) ? 0 : len;
 }
+
+static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "0123456789%+,-./:=@_";
 
 static bool is_harmless(const char *word)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789%+,-./:=@_";
-
 	return *word && word[strspn(word, safe)] == '\0';
 }
 
@@ -105,4 +106,32 @@ int quote_words(char *const words[], size_t max, char **ret_text)
 	}
 	*ret_text = text;
 	return 0;
+}
+
+/* After the quoted text that begins at s, or NULL: it has no end. */
+static const char *after_quotes(const char *s)
+{
+	bool escapes = *s == '$';
+
+	for (s += escapes ? 2 : 1; *s && *s != '\''; s++)
+		if (escapes && *s == '\\' && s[1])
+			s++;
+	return *s ? s + 1 : NULL;
+}
+
+bool quote_is_words(const char *text)
+{
+	while (text && *text) {
+		if (strspn(text, safe))
+			text += strspn(text, safe);
+		else if (*text == ' ')
+			text++;
+		else if (*text == '\'' || !strncmp(text, "$'", 2))
+			text = after_quotes(text);
+		else if (!strncmp(text, "\\'", 2))
+			text += 2;
+		else
+			return false;
+	}
+	return text;
 }

@@ -61,6 +61,8 @@ static void test_names(void **state)
 	struct model_job job;
 	const struct finding of_job = {.kind = SUBJECT_JOB};
 	const struct finding of_file = {.kind = SUBJECT_FILE, .subject = BYTES("/x/$(reboot)")};
+	const struct finding of_bidi = {.kind = SUBJECT_FILE,
+					.subject = BYTES("/x/\xe2\x80\xae'; reboot; '")};
 	const struct finding of_root = {.kind = SUBJECT_FILE, .subject = BYTES("/f")};
 	const struct finding of_directory = {.kind = SUBJECT_DIRECTORY,
 					     .subject = BYTES("/data/it's")};
@@ -72,6 +74,8 @@ static void test_names(void **state)
 	       "ls '/data/it'\\''s' '/data/it'\\''s/a b';");
 	expect(&m, &job, &of_file, "ls %DIRECTORY% %FILE%", "ls /x '/x/$(reboot)'");
 	expect(&m, &job, &of_root, "ls %DIRECTORY%", "ls /");
+	/* A document escapes that character, and a backslash then: quotes must hold none. */
+	expect(&m, &job, &of_bidi, "ls %FILE%", "ls $'/x/\\xe2\\x80\\xae\\'; reboot; \\''");
 	expect(&m, &job, &of_directory, "ls %FILE%", "ls '/data/it'\\''s/a b'");
 	expect(&m, &job, &of_job, "%COMMAND%", "python3 'my train.py'");
 	/* What is no placeholder stays; what is not known leaves the command out. */
@@ -83,6 +87,12 @@ static void test_names(void **state)
 	expect(&m, &job, &of_job, "%COMMAND%", NULL);
 	job.selector = (struct bytes)BYTES("pid: 12");
 	expect(&m, &job, &of_job, "%COMMAND%", NULL);
+	job.selector = (struct bytes)BYTES("command: python3 'a;b' $'\\x27;' it's");
+	expect(&m, &job, &of_job, "%COMMAND%", NULL);
+	job.selector = (struct bytes)BYTES("command: python3; reboot");
+	expect(&m, &job, &of_job, "%COMMAND%", NULL);
+	job.selector = (struct bytes)BYTES("command: python3 'a;b' $'\\x27;'");
+	expect(&m, &job, &of_job, "%COMMAND%", "python3 'a;b' $'\\x27;'");
 	job.nr_directories = 0;
 	expect(&m, &job, &of_job, "ls %DIRECTORY%", NULL);
 }

@@ -83,17 +83,26 @@ static int fill_file(const struct snippet_of *of, char **ret)
 	return 0;
 }
 
-/* The job's command line, which is quoted as it was recorded, if all of it was. */
+/* The job's command line, which is quoted as it was recorded, if all of it was: somebody else may
+ * have made the database. */
 static int fill_command(const struct snippet_of *of, char **ret)
 {
 	static const char before[] = "command: ";
 	const struct bytes *selector = &of->job->selector;
 	size_t skip = sizeof(before) - 1;
+	char *text;
 
 	if (!selector->data || selector->len <= skip || memcmp(selector->data, before, skip) ||
 	    (selector->len > 4 && !memcmp(selector->data + selector->len - 4, " ...", 4)))
 		return 0;
-	return text_print(ret, "%.*s", (int)(selector->len - skip), selector->data + skip);
+	text = strndup(selector->data + skip, selector->len - skip);
+	if (!text)
+		return -ENOMEM;
+	if (quote_is_words(text))
+		*ret = text;
+	else
+		free(text);
+	return 0;
 }
 
 static bool ends_with(const struct bytes *text, const char *end)
