@@ -11,6 +11,8 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/parse.h"
 #include "cachemon/base/progress.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/base/vec.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
@@ -22,15 +24,18 @@
 
 enum { OPT_REPORTS = OPT_OF_VERB, OPT_DELETE, OPT_KEEP, OPT_SINCE };
 
-enum { DELETE_MAX = 1000, DAY_S = 86400 };
+enum { NAMES_MAX = 1000, PRINTED_MAX = 20 };
+
+#define SECOND_NS INT64_C(1000000000)
+#define DAY_NS	  (86400 * SECOND_NS)
 
 struct options {
 	struct report_args args;
 	const char *reports; /* NULL: no directory of reports */
-	const char *names[DELETE_MAX];
+	const char *names[NAMES_MAX];
 	size_t nr_names;
 	uint64_t keep;
-	bool deletes, keeps;
+	bool deletes, keeps, since;
 	int64_t since_ns; /* since 1970; INT64_MIN: all */
 };
 
@@ -40,29 +45,35 @@ static int64_t take_since(const char *arg, struct argp_state *state)
 	static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"};
 	char days[16] = "", rest = '\0';
 	uint64_t ns = 0, nr = 0;
+	int64_t date_ns = 0;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		struct tm tm = {.tm_isdst = -1};
 		const char *end = strptime(arg, forms[i], &tm);
 		time_t t = end && !*end ? mktime(&tm) : -1;
 
-		if (t != -1)
-			return (int64_t)t * 1000000000;
+		if (t == -1)
+			continue;
+		if (__builtin_mul_overflow(t, SECOND_NS, &date_ns))
+			return t < 0 ? INT64_MIN : INT64_MAX;
+		return date_ns;
 	}
-	if (sscanf(arg, "%9[0-9]d%c", days, &rest) == 1 && arg[strlen(days)] == 'd' &&
-	    !parse_u64(days, &nr))
-		ns = nr < 36500 ? nr * DAY_S * 1000000000 : 0;
-	else if (parse_duration(arg, &ns))
+	if (sscanf(arg, "%15[0-9]d%c", days, &rest) == 1 && arg[strlen(days)] == 'd' &&
+	    !parse_u64(days, &nr)) {
+		if (__builtin_mul_overflow(nr, DAY_NS, &ns) || ns > INT64_MAX)
+			ns = INT64_MAX;
+	} else if (parse_duration(arg, &ns)) {
 		usage_reject(state, "--since", arg, "a date as 2026-11-23, or a time as 7d, 12h");
-	return (int64_t)time(NULL) * 1000000000 - (int64_t)ns;
+	}
+	return (int64_t)time(NULL) * SECOND_NS - (int64_t)ns;
 }
 
 static void take_name(struct options *o, const char *arg, struct argp_state *state)
 {
 	if (!run_name_is(arg))
 		usage_reject(state, "--delete", arg, "a run: its number, uuid or last");
-	if (o->nr_names == DELETE_MAX)
-		usage_error(state, "--delete takes at most %d runs at once", DELETE_MAX);
+	if (o->nr_names == NAMES_MAX)
+		usage_error(state, "--delete takes at most %d runs at once", NAMES_MAX);
 	o->names[o->nr_names++] = arg;
 }
 
@@ -75,7 +86,7 @@ static void check_options(const struct options *o, struct argp_state *state)
 			    "--reports makes HTML in a directory: leave out -o and --format");
 	if (o->deletes && o->keeps)
 		usage_error(state, "give either --delete or --keep");
-	if ((o->deletes || o->keeps) && (shows || o->since_ns != INT64_MIN))
+	if ((o->deletes || o->keeps) && (shows || o->since))
 		usage_error(state,
 			    "--delete and --keep list nothing: leave out --since, --reports, "
 			    "-o and --format");
@@ -99,6 +110,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--keep", arg, "how many runs to keep, at least 1");
 		return 0;
 	case OPT_SINCE:
+		o->since = true;
 		o->since_ns = take_since(arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
@@ -117,10 +129,27 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* Runs that are to go. */
 struct going {
-	size_t nr;
-	int64_t ids[DELETE_MAX];
-	char lines[DELETE_MAX][160]; /* what is printed of each */
+	size_t nr, room;
+	int64_t *ids;
+	char lines[PRINTED_MAX][160]; /* what is printed of the first ones */
+	char last[160];
 };
+
+static int take_going(sqlite3_stmt *stmt, struct going *g)
+{
+	char job[80];
+
+	if (vec_reserve(g->ids, g->room, g->nr + 1))
+		return SQLITE_NOMEM;
+	g->ids[g->nr] = sqlite3_column_int64(stmt, 0);
+	escape_inert_to(job, sizeof(job), (const char *)sqlite3_column_text(stmt, 2) ?: "-");
+	snprintf(g->last, sizeof(g->last), "run %" PRId64 ", %s, %s", g->ids[g->nr],
+		 show_local(sqlite3_column_int64(stmt, 1)).s, job);
+	if (g->nr < PRINTED_MAX)
+		memcpy(g->lines[g->nr], g->last, sizeof(g->last));
+	g->nr++;
+	return SQLITE_OK;
+}
 
 static int read_going(sqlite3 *db, const char *sql, int64_t value, struct going *g,
 		      struct errtext *err)
@@ -130,21 +159,12 @@ static int read_going(sqlite3 *db, const char *sql, int64_t value, struct going 
 
 	if (!rc)
 		rc = sqlite3_bind_int64(stmt, 1, value);
-	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		char job[80];
-
-		if (g->nr == DELETE_MAX)
-			break;
-		rc = SQLITE_OK;
-		escape_inert_to(job, sizeof(job),
-				(const char *)sqlite3_column_text(stmt, 2) ?: "-");
-		g->ids[g->nr] = sqlite3_column_int64(stmt, 0);
-		snprintf(g->lines[g->nr], sizeof(g->lines[0]), "run %" PRId64 ", %s, %s",
-			 g->ids[g->nr], show_local(sqlite3_column_int64(stmt, 1)).s, job);
-		g->nr++;
-	}
+	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = take_going(stmt, g);
 	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : db_read_error(db, err);
+	if (rc == SQLITE_NOMEM)
+		return errtext_set(err, -ENOMEM, "not enough memory to delete runs");
+	return rc == SQLITE_DONE ? 0 : db_read_error(db, err);
 }
 
 #define RUN_LINE                                                                                   \
@@ -159,7 +179,8 @@ static int find_going(const struct options *o, struct going *g, struct errtext *
 
 	if (!ret && o->keeps)
 		ret = read_going(db,
-				 RUN_LINE "ORDER BY started_ns DESC, id DESC LIMIT -1 OFFSET ?1",
+				 RUN_LINE "WHERE id NOT IN (SELECT id FROM run ORDER BY started_ns "
+					  "DESC, id DESC LIMIT ?1) ORDER BY started_ns, id",
 				 (int64_t)o->keep, g, err);
 	for (size_t i = 0; i < o->nr_names && !ret; i++) {
 		ret = run_name_find(db, o->names[i], &id, err);
@@ -174,40 +195,61 @@ static int find_going(const struct options *o, struct going *g, struct errtext *
 	return ret;
 }
 
-static int64_t bytes_of(const char *path)
+static int64_t file_bytes(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) ? 0 : st.st_size;
 }
 
-static int delete_runs(const struct options *o, struct errtext *err)
+/* A writer that was killed leaves its newest rows in the -wal. */
+static int64_t bytes_of(const char *path)
 {
-	_cleanup_free_ struct going *g = calloc(1, sizeof(*g));
-	const struct store_config config = {.path = o->args.report.db};
-	int64_t before = bytes_of(config.path);
-	struct errtext note = {""};
-	int ret;
+	_cleanup_free_ char *wal = NULL;
 
-	if (!g)
-		return errtext_set(err, -ENOMEM, "not enough memory to delete runs");
-	ret = find_going(o, g, err);
-	if (!ret && g->nr)
-		ret = store_delete_runs(&config, g->ids, g->nr, &note, err);
-	progress_over(o->args.report.progress);
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < g->nr; i++)
+	return file_bytes(path) + (text_print(&wal, "%s-wal", path) ? 0 : file_bytes(wal));
+}
+
+/* A list of thousands would hide what follows it. */
+static void print_gone(const struct going *g, int64_t freed)
+{
+	for (size_t i = 0; i < g->nr && i < PRINTED_MAX; i++)
 		printf("deleted %s\n", g->lines[i]);
+	if (g->nr > PRINTED_MAX)
+		printf("deleted %zu more, the last of them %s\n", g->nr - PRINTED_MAX, g->last);
 	if (!g->nr)
 		puts("nothing deleted: there are no older runs");
 	else
 		printf("%zu run%s deleted, %s freed; this cannot be undone\n", g->nr,
 		       g->nr == 1 ? "" : "s",
-		       show_bytes((struct opt_i64){before - bytes_of(config.path), true}, false).s);
+		       show_bytes((struct opt_i64){freed > 0 ? freed : 0, true}, false).s);
+}
+
+static int delete_going(const struct options *o, struct going *g, struct errtext *err)
+{
+	const struct store_config config = {.path = o->args.report.db};
+	int64_t before = bytes_of(config.path);
+	struct errtext note = {""};
+	int ret = find_going(o, g, err);
+
+	if (!ret && g->nr)
+		ret = store_delete_runs(&config, g->ids, g->nr, &note, err);
+	progress_over(o->args.report.progress);
+	if (ret)
+		return ret;
+	print_gone(g, before - bytes_of(config.path));
 	if (*note.text)
 		cmd_say(note.text);
 	return 0;
+}
+
+static int delete_runs(const struct options *o, struct errtext *err)
+{
+	struct going g = {0};
+	int ret = delete_going(o, &g, err);
+
+	free(g.ids);
+	return ret;
 }
 
 static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
@@ -267,8 +309,9 @@ const struct verb_spec runs_spec = {
 		"its time that it slept for the page cache, and its grade by counters. A run that "
 		"did not end well says so after the job: failed with the status of the command, "
 		"open (still written, or cachemon was killed) or cut.\n\n"
-		"--delete and --keep ask for no confirmation. They print what they deleted, and "
-		"refuse while a run of the database is being written.",
+		"--delete and --keep ask for no confirmation. They print what they deleted (the "
+		"first 20 runs, then how many more and the last), and refuse while a run of the "
+		"database is being written.",
 	.run = cmd_runs,
 };
 

@@ -25,7 +25,8 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db);
 /*
  * The statements of a process share an allowance of SQLite's steps, larger for a large file; when
  * it is used up they fail with SQLITE_INTERRUPT. db_open() gives it, and db_renew() gives it again:
- * for each transaction of a writer and each load of a live view.
+ * for each transaction of a writer, each table that runs are deleted from, and each load of a live
+ * view.
  */
 void db_renew(sqlite3 *db);
 /* After another progress handler: the limit holds again, and nothing is given. */

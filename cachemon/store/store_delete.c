@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/text_builder.h"
+#include "cachemon/db/db_open.h"
+#include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_impl.h"
 
 static int delete_of(sqlite3 *db, const char *table, const char *which);
@@ -44,47 +45,57 @@ static int delete_of(sqlite3 *db, const char *table, const char *which)
 
 	if (!rc && text_print(&sql, "DELETE FROM main.%s WHERE %s", table, which))
 		rc = SQLITE_NOMEM;
-	return rc ? rc : sqlite3_exec(db, sql, NULL, NULL, NULL);
+	if (rc)
+		return rc;
+	db_renew(db); /* as many statements as the schema has tables: each may read a whole one */
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* The number of rows that a query counts; -1: st->rc says why not. */
-static int64_t count_of(struct store *st, const char *sql)
+/* For one statement a table, however many runs go: most tables have no index by run or job. */
+static int note_going(sqlite3 *db, const int64_t *ids, size_t nr)
 {
 	sqlite3_stmt *stmt = NULL;
-	int64_t ret = -1;
+	int rc = sqlite3_exec(db, "CREATE TEMP TABLE going (id INTEGER PRIMARY KEY)", NULL, NULL,
+			      NULL);
 
-	st->rc = sqlite3_prepare_v2(st->db, sql, -1, &stmt, NULL);
-	if (!st->rc)
-		st->rc = sqlite3_step(stmt);
-	if (st->rc == SQLITE_ROW) {
-		ret = sqlite3_column_int64(stmt, 0);
-		st->rc = SQLITE_OK;
+	if (!rc)
+		rc = sqlite3_prepare_v2(db, "INSERT OR IGNORE INTO temp.going VALUES (?1)", -1,
+					&stmt, NULL);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		sqlite3_bind_int64(stmt, 1, ids[i]);
+		sqlite3_step(stmt);
+		rc = sqlite3_reset(stmt);
 	}
 	sqlite3_finalize(stmt);
-	return ret;
+	return rc;
 }
 
 /* Inside of the transaction. A text in err: nothing may be deleted. */
 static int delete_each(struct store *st, const int64_t *ids, size_t nr, struct errtext *err)
 {
-	char which[48], sql[96];
+	int64_t open = 0, missing = 0;
 
 	st->rc = writer_mark_cut(st->db);
-	if (!st->rc && count_of(st, "SELECT count(*) FROM run WHERE state = 'open'") > 0)
+	if (!st->rc)
+		st->rc = rows_first(st->db, "SELECT count(*) FROM run WHERE state = 'open'", &open);
+	if (!st->rc && open)
 		return errtext_set(err, -EBUSY,
 				   "a run of %s is being written, so nothing was deleted; try "
 				   "again when it has ended",
 				   st->path);
-	for (size_t i = 0; i < nr && !st->rc; i++) {
-		snprintf(which, sizeof(which), "id = %" PRId64, ids[i]);
-		snprintf(sql, sizeof(sql), "SELECT count(*) FROM run WHERE %s", which);
-		if (!count_of(st, sql))
-			return errtext_set(err, -ENOENT,
-					   "%s has no run %" PRId64 ", so nothing was deleted",
-					   st->path, ids[i]);
-		if (!st->rc)
-			st->rc = delete_of(st->db, "run", which);
-	}
+	if (!st->rc)
+		st->rc = note_going(st->db, ids, nr);
+	if (!st->rc)
+		st->rc = rows_first(st->db,
+				    "SELECT id FROM temp.going WHERE id NOT IN (SELECT id FROM "
+				    "main.run) LIMIT 1",
+				    &missing);
+	if (!st->rc && missing)
+		return errtext_set(err, -ENOENT,
+				   "%s has no run %" PRId64 ", so nothing was deleted", st->path,
+				   missing);
+	if (!st->rc)
+		st->rc = delete_of(st->db, "run", "id IN (SELECT id FROM temp.going)");
 	return 0;
 }
 
@@ -103,6 +114,7 @@ static int delete_runs(struct store *st, const int64_t *ids, size_t nr, struct e
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
 	else
 		ret = store_finish(st, "delete from", NULL, err);
+	db_renew(st->db);
 	sqlite3_limit(st->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
 	if (!ret &&
 	    sqlite3_exec(st->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))

@@ -4,9 +4,11 @@
 
 import contextlib
 import datetime
+import glob
 import lzma
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -55,39 +57,151 @@ def rows(path, sql):
         return db.execute(sql).fetchall()
 
 
+def tables(path):
+    """{table: [(column, table of the owner)]}: the keys by which a row has an owner."""
+    names = [name for name, in rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
+    return {name: rows(path, f"SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{name}') WHERE on_delete = 'CASCADE'")
+            for name in names}
+
+
 def content(path, run=None):
-    """All rows of each table; of one run alone, by the way that each table has to it."""
-    ways = {"run": "id", "job": "run_id"}
-    tables = [name for name, in rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
-    ret = {}
-    for table in tables:
-        names = [row[1] for row in rows(path, f"PRAGMA table_info({table})")]
-        way = next((w for w in ("run_id", "job_id", "interval_id", "traced_file_id") if w in names), ways.get(table))
-        where = {"id": "id = {}", "run_id": "run_id = {}", "job_id": "job_id IN (SELECT id FROM job WHERE run_id = {})",
-                 "interval_id": "interval_id IN (SELECT id FROM interval WHERE run_id = {})",
-                 "traced_file_id": "traced_file_id IN (SELECT t.id FROM traced_file t JOIN job j ON j.id = t.job_id "
-                                   "WHERE j.run_id = {})"}.get(way)
-        if where:
-            ret[table] = rows(path, f"SELECT * FROM {table}" + (f" WHERE {where.format(run)}" if run else "") + " ORDER BY 1, 2")
-    return ret
+    """All rows of each table; of one run alone, by each key that the table has to it."""
+    keys = tables(path)
+
+    def owned(table):
+        if table == "run":
+            return f"id = {run}"
+        return " OR ".join(f"{column} IN (SELECT id FROM {owner} WHERE {owned(owner)})" for column, owner in keys[table])
+
+    return {table: rows(path, f"SELECT * FROM {table}" + (f" WHERE {owned(table)}" if run else "") + " ORDER BY 1, 2")
+            for table in keys}
+
+
+def migrated(path):
+    """To the newest schema, by the same text as a writer."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        was, = db.execute("PRAGMA user_version").fetchone()
+        for name in sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql"))):
+            version = int(os.path.basename(name)[:3])
+            if version > was:
+                with open(name, encoding="utf-8") as f:
+                    db.executescript(f.read())
+                db.execute(f"PRAGMA user_version = {version}")
+
+
+# The recorded runs have no rows in these tables: {table: (the owner of a row, values of it)}.
+SPARSE = {
+    "trace_absent": ("job", {}), "job_cgroup": ("job", {}), "estimate": ("job", {"reason": "unknown"}),
+    "mark": ("job", {"number": 1}), "device_change": ("run", {}), "device": ("run", {"dev_major": 999}), "shed": ("run", {}),
+    "wording": ("run", {"prompt_sha256": 64 * "0", "api": "openai"}),
+    "directory_interval": ("interval", {}), "pass_interval": ("interval", {"pass": 1}),
+}
+
+
+def filled(path):
+    """A row in each table that had none of a run."""
+    values = {"INTEGER": 0, "TEXT": "x", "BLOB": b"x", "REAL": 0.5}
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA foreign_keys = ON")
+        for table, (owner, given) in SPARSE.items():
+            for run in (1, 2):
+                of = {"run": run}
+                for name in ("job", "interval"):
+                    of[name], = db.execute(f"SELECT min(id) FROM {name} WHERE run_id = {run}").fetchone()
+                row = {name: values[kind] for _, name, kind, needed, default, _ in db.execute(f"PRAGMA table_info({table})")
+                       if needed and default is None} | given | {f"{owner}_id": of[owner]}
+                if table == "wording":
+                    row["job_id"] = of["job"]
+                row.pop("id", None)
+                db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
 
 
 @part.case
 def deleted_whole(world, _):
-    """Every row of the run and no other, in every table; and the space."""
+    """Every row of the run and no other, in every table of the newest schema; and the space."""
     path = world.made("whole")
+    migrated(path)
+    filled(path)
     kept, gone, size = content(path, 2), content(path, 1), os.path.getsize(path)
-    check(sum(bool(r) for r in gone.values()) > 10, "the run is in few tables")
+    equal("tables without a row of the run", [table for table in gone if not gone[table] or not kept[table]], [])
+    for table, of_both in content(path).items():
+        equal(f"rows of {table}, of either run", len(of_both), len(gone[table]) + len(kept[table]))
     out, _ = world.run(path, "--delete", "1")
     check("deleted run 1, 2026-11-23 22:11, train" in out and "cannot be undone" in out, out)
     equal("what is left", content(path), kept)
     equal("rows without their owner", rows(path, "PRAGMA foreign_key_check"), [])
     equal("integrity", rows(path, "PRAGMA integrity_check"), [("ok",)])
     equal("unused pages", rows(path, "PRAGMA freelist_count"), [(0,)])
-    check(os.path.getsize(path) < size, f"{os.path.getsize(path)} of {size} bytes are left")
-    check(re.search(r"1 run deleted, [\d.]+ [KM]iB freed", out), out)
+    left = os.path.getsize(path)
+    check(left < size, f"{left} of {size} bytes are left")
+    near(freed(out), size - left)
     equal("owner", os.stat(path).st_uid, NOBODY)
     check("22:12" in world.run(path)[0] and "22:11" not in world.run(path)[0], "the list")
+
+
+def freed(out):
+    found = re.search(r"runs? deleted, ([\d.]+) (B|KiB|MiB) freed", out)
+    check(found, out)
+    return float(found[1]) * {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}[found[2]]
+
+
+def near(got, want):
+    check(abs(got - want) <= 0.06 * want, f"freed: {got} of {want} bytes")
+
+
+@part.case
+def freed_of_wal(world, stack):
+    """A -wal that a killed writer left counts as space; a reader keeps the space, so 0 B are freed."""
+    path = world.made("killed")
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; VACUUM")
+        killed = os.path.join(os.path.dirname(path), "left.db")
+        for end in ("", "-wal"):
+            shutil.copyfile(path + end, killed + end)
+            os.chown(killed + end, NOBODY, NOBODY)
+    before = os.path.getsize(killed) + os.path.getsize(killed + "-wal")
+    out, _ = world.run(killed, "--delete", "1")
+    check(not os.path.exists(killed + "-wal"), "the -wal is still there")
+    near(freed(out), before - os.path.getsize(killed))
+    path = world.made("read")
+    reader = stack.enter_context(contextlib.closing(sqlite3.connect(path, isolation_level=None)))
+    reader.executescript("PRAGMA journal_mode = WAL; BEGIN")
+    equal("runs seen", reader.execute("SELECT count(*) FROM run").fetchone(), (2,))
+    for end in ("-wal", "-shm"):
+        os.chown(path + end, NOBODY, NOBODY)
+    equal("freed while it is read", freed(world.run(path, "--delete", "1")[0]), 0)
+    reader.execute("COMMIT")
+    equal("runs", rows(path, "SELECT id FROM run"), [(2,)])
+
+
+@part.case
+def very_many(world, _):
+    """The oldest 1152 at once, from a large table without an index by job; it says which."""
+    path = world.made("many", copies=1600)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        job, = db.execute("SELECT min(id) FROM job WHERE run_id = 2").fetchone()
+        columns = ", ".join(row[1] for row in db.execute("PRAGMA table_info(job)") if row[1] not in ("id", "run_id"))
+        db.execute(f"INSERT INTO job (run_id, {columns}) SELECT run.id, of.* FROM run, "
+                   f"(SELECT {columns} FROM job WHERE id = {job}) of WHERE run.id > 2")
+        db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120) "
+                   "INSERT INTO interval (run_id, start_ns, duration_ns, read_on_ns) SELECT run.id, i * 1000, 1000, 0 FROM run, n "
+                   "WHERE run.id > 2")
+        db.execute("INSERT INTO job_interval (interval_id, job_id) SELECT interval.id, job.id "
+                   "FROM interval JOIN job USING (run_id) WHERE run_id > 2")
+        # The newest have the smallest numbers: the order is that of time.
+        db.execute("UPDATE run SET started_ns = (SELECT max(started_ns) FROM run) + 1000000000 * (1000 - id) "
+                   "WHERE id BETWEEN 3 AND 400")
+    order = [run for run, in rows(path, "SELECT id FROM run ORDER BY started_ns, id")]
+    kept = [content(path, run) for run in order[-2:]]
+    out, _ = world.run(path, "--keep", "450")
+    equal("runs", [run for run, in rows(path, "SELECT id FROM run ORDER BY started_ns, id")], order[-450:])
+    equal("named", [int(run) for run in re.findall(r"^deleted run (\d+), 20", out, re.M)], order[:20])
+    check(re.search(rf"^deleted {len(order) - 470} more, the last of them run {order[-451]}, ", out, re.M), out)
+    check(f"{len(order) - 450} runs deleted, " in out, out)
+    world.run(path, "--keep", "2")
+    equal("what is left", content(path),
+          {table: sorted(kept[0][table] + kept[1][table], key=lambda row: row[:2]) for table in kept[0]})
+    equal("rows without their owner", rows(path, "PRAGMA foreign_key_check"), [])
 
 
 @part.case
@@ -148,7 +262,12 @@ def since(world, _):
     shown = world.run(path, "--since", f"{hours}h")[0] if hours > 0 else world.run(path, "--since", "2026-11-25")[0]
     check(re.search(r"^ +4 +2026", shown, re.M) and not re.search(r"^ +3 +2026", shown, re.M), shown)
     check("no runs" in world.run(path, "--since", "2100-01-01")[0], "of the future")
-    equal("a long time", world.run(path, "--since", "36000d")[0], world.run(path)[0])
+    for future in ("2262-04-12", "2300-01-01", "9999-12-31"):
+        check("no runs" in world.run(path, "--since", future)[0], future)
+    for long_ago in ("36000d", "36500d", "106751d", "106752d", "213504d", "999999999d", "999999999999999d", "1600-01-01",
+                     "0001-01-01"):
+        equal(long_ago, world.run(path, "--since", long_ago)[0], world.run(path)[0])
+    world.run(path, "--since", "0001-01-01", "--delete", "1", status=2)
 
 
 @part.case
