@@ -279,14 +279,16 @@ static void put_steps(struct doc *d, const struct doc_table *t)
 		char *const *c = &t->cells[i];
 		char *title = NULL, *text = NULL;
 
-		if (asprintf(&title, "%zu. %s [%s]", i / 4 + 1, c[0], c[1]) < 0 ||
-		    asprintf(&text, "   Gain: %s. %s", c[2], c[3]) < 0) {
+		if (asprintf(&title, "%s [%s]", c[0], c[1]) < 0 ||
+		    asprintf(&text, "Gain: %s. %s", c[2], c[3]) < 0) {
 			title = text = NULL;
 			d->failed = true;
 		} else {
-			wrap_put(d->out, title, page_width(d), INDENT);
+			fprintf(d->out, "%zu. ", i / 4 + 1);
+			wrap_put(d->out, title, page_width(d) - INDENT, INDENT);
 			putc('\n', d->out);
-			wrap_put(d->out, text, page_width(d), INDENT);
+			wrap_pad(d->out, INDENT);
+			wrap_put(d->out, text, page_width(d) - INDENT, INDENT);
 			putc('\n', d->out);
 		}
 		free(title);

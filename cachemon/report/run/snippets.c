@@ -32,6 +32,12 @@ static int number_of(double value, char **ret)
 	return value < 9e18 ? text_print(ret, "%lld", (long long)value) : 0;
 }
 
+/* Names that are no whole path, such as that of a deleted file, are none for a command. */
+static int path_of(const struct bytes *path, size_t len, char **ret)
+{
+	return path->data && *path->data == '/' ? word_of(path->data, len, "", ret) : 0;
+}
+
 static size_t directory_len(const struct bytes *path)
 {
 	const char *slash = memrchr(path->data, '/', path->len);
@@ -52,17 +58,15 @@ static int fill_directory(const struct snippet_of *of, char **ret)
 
 	switch (of->finding->kind) {
 	case SUBJECT_FILE:
-		return subject->data ? word_of(subject->data, directory_len(subject), "", ret) : 0;
+		return subject->data ? path_of(subject, directory_len(subject), ret) : 0;
 	case SUBJECT_DIRECTORY:
-		return word_of(subject->data, subject->len, "", ret);
 	case SUBJECT_DEVICE: /* named by its mount point, else by its type */
-		return subject->data && *subject->data == '/'
-			       ? word_of(subject->data, subject->len, "", ret)
-			       : 0;
+		return path_of(subject, subject->len, ret);
 	default:
-		return of->job->nr_directories ? word_of(of->job->directories[0].path.data,
-							 of->job->directories[0].path.len, "", ret)
-					       : 0;
+		if (!of->job->nr_directories)
+			return 0;
+		return path_of(&of->job->directories[0].path, of->job->directories[0].path.len,
+			       ret);
 	}
 }
 
@@ -72,13 +76,13 @@ static int fill_file(const struct snippet_of *of, char **ret)
 	const struct bytes *subject = &of->finding->subject;
 
 	if (of->finding->kind == SUBJECT_FILE)
-		return word_of(subject->data, subject->len, "", ret);
+		return path_of(subject, subject->len, ret);
 	for (size_t i = 0; i < of->job->nr_files; i++) {
 		const struct bytes *path = &of->job->files[i].path;
 
 		if (of->finding->kind == SUBJECT_DIRECTORY ? is_below(path, subject)
 							   : path->data != NULL)
-			return word_of(path->data, path->len, "", ret);
+			return path_of(path, path->len, ret);
 	}
 	return 0;
 }
