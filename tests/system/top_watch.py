@@ -229,7 +229,7 @@ def views_of(pid):
             with open(f"/proc/{each}/cmdline", encoding="utf-8", errors="replace") as f:
                 argv = f.read().split("\0")
             with open(f"/proc/{each}/status", encoding="utf-8") as f:
-                parent = next(line for line in f if line.startswith("PPid:")).split()[2]
+                parent = next(line for line in f if line.startswith("PPid:")).split()[1]
             if argv[:2] == ["cachemon", "top"] and parent in (str(pid), "1"):
                 found.append(each)
     return found
