@@ -137,7 +137,7 @@ def children(pid):
 def watch_live(world, stack):
     """Full screen beside the watch; q leaves the view and not the watch, its end leaves both."""
     process, _ = reader(world, stack)
-    terminal = Terminal(stack, world.work, 100, 24)
+    terminal = Terminal(stack, world.work, 100, 40)
     before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
     db = world.tool.fresh(".db")
     terminal.type(f"stty -a > {before}; echo this was there")
