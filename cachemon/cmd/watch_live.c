@@ -85,7 +85,9 @@ static const char *after_line(const struct line *l)
 #define DOWN "\033D"
 #define UP   "\033[A"
 
-/* Of another size, what is below CMD's cursor is the line as it was. */
+/* All rows scroll again; what is below CMD's cursor is the line as it was, if it is there still. */
+#define FORGET SAVE "\033[r" RESTORE "\033[J"
+
 enum { ROWS_LEAST = 4, APART_BYTES = 512 };
 
 static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const char *text)
@@ -93,14 +95,16 @@ static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const
 	char all[APART_BYTES];
 	int n = 0;
 
-	if (p->rows && p->rows != rows)
-		n = snprintf(all, sizeof(all), SAVE "\033[r" RESTORE "\033[J");
-	if (p->rows != rows)
+	/* Another job may have set a region, or none. */
+	if (p->rows && (p->lost || p->rows != rows))
+		n = snprintf(all, sizeof(all), FORGET);
+	if (p->lost || p->rows != rows)
 		n += snprintf(all + n, sizeof(all) - (size_t)n, DOWN SAVE "\033[1;%ur" RESTORE UP,
 			      rows - 1);
 	n += snprintf(all + n, sizeof(all) - (size_t)n, SAVE "\033[%u;1H\033[0m\033[K%s" RESTORE,
 		      rows, text);
 	p->rows = rows;
+	p->lost = false;
 	fwrite(all, 1, (size_t)n, out);
 	fflush(out);
 }
@@ -113,6 +117,10 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 	size_t columns = terminal_columns(out), real = columns, rows = 0;
 	struct line l = {.length = 0};
 
+	if (terminal_in_background(out)) {
+		place->lost = true;
+		return;
+	}
 	if (place->shared && terminal_size(out, &real, &rows) && real < columns)
 		columns = real;
 	l.wide = columns >= WIDE;
@@ -141,12 +149,15 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 		put_apart(out, place, (unsigned int)rows, l.text);
 		return;
 	}
+	place->lost = false;
 	fprintf(out, "\r\033[K%s%s", l.text, after_line(&l));
 	fflush(out);
 }
 
 void watch_live_note(FILE *out, const char *text)
 {
+	if (terminal_in_background(out))
+		return;
 	fprintf(out, "\r\033[K%.*s", (int)(terminal_columns(out) - 1), text);
 	fflush(out);
 }
@@ -163,11 +174,18 @@ static void begin_row(FILE *out)
 
 void watch_live_clear(FILE *out, struct watch_place *place)
 {
+	if (terminal_in_background(out))
+		return;
 	if (!place->rows) {
-		terminal_clear_line(out);
+		/* Nothing was written since another job had the terminal. */
+		if (!place->lost)
+			terminal_clear_line(out);
 		return;
 	}
-	fprintf(out, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, place->rows);
+	if (place->lost)
+		fputs(FORGET, out);
+	else
+		fprintf(out, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, place->rows);
 	begin_row(out);
 	place->rows = 0;
 }
