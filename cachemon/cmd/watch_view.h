@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "cachemon/watch/watch.h"
 #include "cachemon/base/errtext.h"
@@ -33,6 +34,8 @@ struct watch_place {
 	bool shared;	   /* CMD writes to the terminal too: the line has the last row */
 	unsigned int rows; /* of the terminal when that row was taken; 0: it is not */
 	bool lost;	   /* another job has had the terminal since */
+	int alive;	   /* while it is open the keeper of the rows waits */
+	pid_t keeper;	   /* 0: none */
 };
 
 /* Each of these writes nothing while another job has the terminal. */

@@ -305,6 +305,23 @@ def line_and_stop(world, stack):
 
 
 @part.case
+def line_and_kill(world, stack):
+    """kill -9: all rows scroll again, and nothing of the watch is held meanwhile."""
+    line = LineAndShell(world, stack)
+    line.wait_line("at first")
+    watch = line.terminal.child()
+    keeper = until(lambda: set(children(watch)) - set(command_of(watch)), "a keeper").pop()
+    until(lambda: not bpf_files(keeper), "a keeper without maps, programs and links")
+    line.terminal.resize(80, 14)
+    line.terminal.wait(lambda s: "lookups" in s.split("\n")[13], "the line in a larger terminal")
+    keeper = until(lambda: set(children(watch)) - set(command_of(watch)) - {keeper}, "a keeper of that row").pop()
+    os.kill(watch, signal.SIGKILL)
+    until(lambda: line.rows_that_scroll() == "0 13", "all rows scroll")
+    line.terminal.wait(lambda s: "lookups" not in s and s.rstrip().endswith("$"), "the shell, and no line")
+    until(lambda: not os.path.exists(f"/proc/{keeper}"), "the end of the keeper")
+
+
+@part.case
 def line_in_the_background(world, stack):
     """A watch begun with & writes no line over the programs that the shell runs meanwhile."""
     line = LineAndShell(world, stack, f"> {world.tool.fresh('.log')} &")
