@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
@@ -20,6 +21,24 @@ enum { STAT_MAX = 4096 };
 int process_untraceable(void)
 {
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
+}
+
+int process_keep_only(const int fds[], size_t nr)
+{
+	int above[PROCESS_KEPT_MOST];
+
+	if (nr > PROCESS_KEPT_MOST)
+		return -EINVAL;
+	/* Out of the way first: one of them may be in another's place. */
+	for (size_t i = 0; i < nr; i++) {
+		above[i] = fcntl(fds[i], F_DUPFD, (int)nr);
+		if (above[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < nr; i++)
+		if (dup2(above[i], (int)i) < 0)
+			return -errno;
+	return syscall(SYS_close_range, (unsigned int)nr, ~0U, 0) ? -errno : 0;
 }
 
 static void no_action(int signo)

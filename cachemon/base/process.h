@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * This process: keeps others of the user from tracing it, survives the limit of file sizes (both
- * are set first thing in main()), and has the environment that it was started with.
+ * are set first thing in main()), closes what a child must not hold, and has the environment that
+ * it was started with.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
+
+#include <stddef.h>
 
 /*
  * From now on only root can trace this process: nobody else can read its memory, attach to it or
@@ -12,6 +15,11 @@
  * a program. A change of user sets it to fs.suid_dumpable, which does the same unless it is 1.
  */
 int process_untraceable(void);
+
+/* For a child that executes no program: these descriptors become 0, 1, ..., and no other stays
+ * open. 0 or -errno. */
+enum { PROCESS_KEPT_MOST = 3 };
+int process_keep_only(const int fds[], size_t nr);
 
 /*
  * At the limit of file sizes (RLIMIT_FSIZE) a write fails with EFBIG and does not end the process.

@@ -19,6 +19,13 @@ bool terminal_rewrites(FILE *out)
 	return isatty(fileno(out)) && strcmp(getenv("TERM") ?: "dumb", "dumb");
 }
 
+bool terminal_in_background(FILE *out)
+{
+	pid_t front = tcgetpgrp(fileno(out));
+
+	return front >= 0 && front != getpgrp();
+}
+
 /* $COLUMNS; 0: it is not set, or to nothing that a line could have. */
 static uint64_t columns_wanted(void)
 {

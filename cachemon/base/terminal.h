@@ -13,6 +13,9 @@
 
 /* A terminal that can rewrite a line. */
 bool terminal_rewrites(FILE *out);
+/* Another job of the shell has the terminal: what is there is not this one's to rewrite. false also
+ * for a terminal that does not control this session. */
+bool terminal_in_background(FILE *out);
 size_t terminal_columns(FILE *out);
 /* What the terminal itself reports, whatever $COLUMNS is; false: it does not. */
 bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows);

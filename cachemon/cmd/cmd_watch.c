@@ -257,13 +257,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int load_probes(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
 {
 	bool live = watch_live_possible(stderr);
+	struct watch_place place = {0};
 	int status;
 
 	if (live)
 		watch_live_note(stderr, "loading the probes ...");
 	status = watch_run_new(o, ret, err);
 	if (live)
-		terminal_clear_line(stderr);
+		watch_live_clear(stderr, &place);
 	return status;
 }
 

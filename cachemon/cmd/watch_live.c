@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cachemon/base/terminal.h"
 #include "cachemon/cmd/watch_view.h"
 #include "cachemon/base/human.h"
+#include "cachemon/base/process.h"
 
 /* Columns from which on the elapsed time and spaces have room. */
 enum { WIDE = 104 };
@@ -85,24 +91,92 @@ static const char *after_line(const struct line *l)
 #define DOWN "\033D"
 #define UP   "\033[A"
 
-/* Of another size, what is below CMD's cursor is the line as it was. */
+/* All rows scroll again; what is below CMD's cursor is the line as it was, if it is there still. */
+#define FORGET SAVE "\033[r" RESTORE "\033[J"
+
 enum { ROWS_LEAST = 4, APART_BYTES = 512 };
+
+/* The last row is as any again. */
+static int print_end(char *text, size_t size, unsigned int rows)
+{
+	return snprintf(text, size, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, rows);
+}
+
+/*
+ * A watch that is killed, or crashes, leaves its terminal to a process of its own, which waits for
+ * the end of the watch. Signals that end a watch are blocked here as they are there.
+ */
+static void __attribute__((noreturn)) become_keeper(int from, int to, unsigned int rows)
+{
+	const int fds[] = {from, to};
+	char text[APART_BYTES];
+	ssize_t n;
+
+	/* Probes end with the watch: none is held open. */
+	if (process_keep_only(fds, 2))
+		_exit(1);
+	/* The shell has the terminal by then. */
+	signal(SIGTTOU, SIG_IGN);
+	do
+		n = read(0, text, 1);
+	while (n < 0 && errno == EINTR);
+	to = print_end(text, sizeof(text), rows);
+	n = write(1, text, (size_t)to);
+	_exit(n != to);
+}
+
+/* Without one, killed, the region stays. */
+static void begin_keeper(FILE *out, struct watch_place *p)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	p->keeper = fork();
+	if (!p->keeper)
+		become_keeper(ends[0], fileno(out), p->rows);
+	close(ends[0]);
+	p->alive = ends[1];
+	if (p->keeper < 0) {
+		p->keeper = 0;
+		close(p->alive);
+	}
+}
+
+/* The terminal is not its to mend any more. */
+static void end_keeper(struct watch_place *p)
+{
+	if (!p->keeper)
+		return;
+	kill(p->keeper, SIGKILL);
+	while (waitpid(p->keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(p->alive);
+	p->keeper = 0;
+}
 
 static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const char *text)
 {
 	char all[APART_BYTES];
 	int n = 0;
 
-	if (p->rows && p->rows != rows)
-		n = snprintf(all, sizeof(all), SAVE "\033[r" RESTORE "\033[J");
-	if (p->rows != rows)
+	/* Another job may have set a region, or none. */
+	if (p->rows && (p->lost || p->rows != rows))
+		n = snprintf(all, sizeof(all), FORGET);
+	if (p->lost || p->rows != rows)
 		n += snprintf(all + n, sizeof(all) - (size_t)n, DOWN SAVE "\033[1;%ur" RESTORE UP,
 			      rows - 1);
 	n += snprintf(all + n, sizeof(all) - (size_t)n, SAVE "\033[%u;1H\033[0m\033[K%s" RESTORE,
 		      rows, text);
+	/* It knows the row that it was begun with. */
+	if (p->rows != rows)
+		end_keeper(p);
 	p->rows = rows;
+	p->lost = false;
 	fwrite(all, 1, (size_t)n, out);
 	fflush(out);
+	if (!p->keeper)
+		begin_keeper(out, p);
 }
 
 /* One line, never wrapped; '~' marks an estimate, '-' what is not known. Fields keep their places
@@ -113,6 +187,11 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 	size_t columns = terminal_columns(out), real = columns, rows = 0;
 	struct line l = {.length = 0};
 
+	if (terminal_in_background(out)) {
+		place->lost = true;
+		end_keeper(place);
+		return;
+	}
 	if (place->shared && terminal_size(out, &real, &rows) && real < columns)
 		columns = real;
 	l.wide = columns >= WIDE;
@@ -141,12 +220,15 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 		put_apart(out, place, (unsigned int)rows, l.text);
 		return;
 	}
+	place->lost = false;
 	fprintf(out, "\r\033[K%s%s", l.text, after_line(&l));
 	fflush(out);
 }
 
 void watch_live_note(FILE *out, const char *text)
 {
+	if (terminal_in_background(out))
+		return;
 	fprintf(out, "\r\033[K%.*s", (int)(terminal_columns(out) - 1), text);
 	fflush(out);
 }
@@ -163,11 +245,23 @@ static void begin_row(FILE *out)
 
 void watch_live_clear(FILE *out, struct watch_place *place)
 {
+	char text[APART_BYTES];
+
+	end_keeper(place);
+	if (terminal_in_background(out))
+		return;
 	if (!place->rows) {
-		terminal_clear_line(out);
+		/* Nothing was written since another job had the terminal. */
+		if (!place->lost)
+			terminal_clear_line(out);
 		return;
 	}
-	fprintf(out, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, place->rows);
+	if (place->lost) {
+		fputs(FORGET, out);
+	} else {
+		print_end(text, sizeof(text), place->rows);
+		fputs(text, out);
+	}
 	begin_row(out);
 	place->rows = 0;
 }

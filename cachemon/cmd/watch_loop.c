@@ -59,6 +59,8 @@ int watch_signals_open(void)
 	sigaddset(&set, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/* Blocked while there is a line: at any other time it stops this process as any. */
+	sigaddset(&set, SIGTSTP);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
@@ -139,12 +141,58 @@ static int show_ended(const struct watch_options *o, const struct watch_run *run
 	return r;
 }
 
+static void show_line(struct loop *l)
+{
+	struct watch_figures f;
+
+	watch_run_figures(l->run, &f);
+	watch_live_show(stderr, &l->place, &f);
+}
+
+static void set_stop_blocked(bool blocked)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 /* From now on there is the line, where it can be shown. */
+static void begin_line(struct loop *l)
+{
+	l->live = watch_live_possible(stderr);
+	if (!l->live)
+		return;
+	set_stop_blocked(true);
+	show_line(l);
+}
+
+static void end_line(struct loop *l)
+{
+	if (!l->live)
+		return;
+	l->live = false;
+	watch_live_clear(stderr, &l->place);
+	set_stop_blocked(false);
+}
+
+/* Ctrl-Z: the shell gets its terminal without the line. CMD is stopped by the terminal itself. */
+static void stop_here(struct loop *l)
+{
+	end_line(l);
+	/* It has no effect in a session without a shell, or where the signal is ignored.
+	 */
+	raise(SIGTSTP);
+	begin_line(l);
+}
+
 static void end_view(struct loop *l)
 {
 	watch_view_end(l->view);
 	l->view = NULL;
-	l->live = l->measuring && watch_live_possible(stderr);
+	if (l->measuring)
+		begin_line(l);
 }
 
 static void finish_run(struct loop *l)
@@ -152,8 +200,7 @@ static void finish_run(struct loop *l)
 	if (!l->measuring)
 		return;
 	l->measuring = false;
-	if (l->live)
-		watch_live_clear(stderr, &l->place);
+	end_line(l);
 	/* What is said at the end is for the screen that was there before. */
 	if (l->view)
 		end_view(l);
@@ -163,14 +210,6 @@ static void finish_run(struct loop *l)
 		l->failed = true;
 	if (l->ended)
 		watch_outlived_say(l->run);
-}
-
-static void show_line(struct loop *l)
-{
-	struct watch_figures f;
-
-	watch_run_figures(l->run, &f);
-	watch_live_show(stderr, &l->place, &f);
 }
 
 static void on_signal(struct loop *l)
@@ -185,6 +224,8 @@ static void on_signal(struct loop *l)
 
 		if (seen.signo == SIGWINCH && l->live)
 			show_line(l);
+		if (seen.signo == SIGTSTP && l->live)
+			stop_here(l);
 		switch (command_signal_action(&seen, &l->signals)) {
 		case SIGNAL_NOTE:
 			break;
@@ -376,10 +417,9 @@ static void begin_showing(struct loop *l)
 
 	if (l->o->live && watch_view_begin(l->run, &l->view, &err))
 		fprintf(stderr, "cachemon: %s\n", err.text);
-	l->live = !l->view && watch_live_possible(stderr);
 	l->place.shared = watch_run_command(l->run) != NULL;
-	if (l->live)
-		show_line(l);
+	if (!l->view)
+		begin_line(l);
 }
 
 /* CMD's own failure is what its caller asks for first. */

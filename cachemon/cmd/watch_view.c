@@ -27,7 +27,7 @@
  * ended before. It keeps the first and the last part.
  */
 enum { SAID_PART_BYTES = 32768 };
-enum { SAID_FROM = 3, SAID_TO, SAID_VIEW, SAID_FREE };
+enum { SAID_FROM, SAID_TO, SAID_VIEW, SAID_KEPT };
 
 /* The first bytes, and the last ones of those that came after them, in a ring. */
 struct said {
@@ -93,21 +93,14 @@ static void end_view_process(int pidfd)
 /* Signals that end a watch are blocked here as they are there: this ends after it. */
 static void __attribute__((noreturn)) become_keeper(int from, int to, int view)
 {
+	const int fds[SAID_KEPT] = {[SAID_FROM] = from, [SAID_TO] = to, [SAID_VIEW] = view};
 	static struct said s;
 	char text[4096];
 	ssize_t n;
 
 	/* Nothing else is held open: probes end with the watch. */
-	from = fcntl(from, F_DUPFD, SAID_FREE);
-	to = fcntl(to, F_DUPFD, SAID_FREE);
-	view = fcntl(view, F_DUPFD, SAID_FREE);
-	if (from < 0 || to < 0 || view < 0 || dup2(from, SAID_FROM) < 0 || dup2(to, SAID_TO) < 0 ||
-	    dup2(view, SAID_VIEW) < 0)
+	if (process_keep_only(fds, SAID_KEPT))
 		_exit(1);
-	syscall(SYS_close_range, SAID_FREE, ~0U, 0);
-	close(STDIN_FILENO);
-	close(STDOUT_FILENO);
-	close(STDERR_FILENO);
 	while ((n = read(SAID_FROM, text, sizeof(text))) > 0 || (n < 0 && errno == EINTR))
 		keep_said(&s, text, n > 0 ? (size_t)n : 0);
 	end_view_process(SAID_VIEW);
@@ -134,7 +127,7 @@ static int begin_said(int view_pidfd, pid_t *ret_keeper, int *ret_stderr_fd)
 	pid_t pid;
 
 	fflush(stderr);
-	was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, SAID_FROM);
+	was = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (was < 0)
 		return -errno;
 	if (pipe2(ends, O_CLOEXEC)) {

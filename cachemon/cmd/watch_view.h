@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "cachemon/watch/watch.h"
 #include "cachemon/base/errtext.h"
@@ -32,8 +33,12 @@ bool watch_live_possible(FILE *out);
 struct watch_place {
 	bool shared;	   /* CMD writes to the terminal too: the line has the last row */
 	unsigned int rows; /* of the terminal when that row was taken; 0: it is not */
+	bool lost;	   /* another job has had the terminal since */
+	int alive;	   /* while it is open the keeper of the rows waits */
+	pid_t keeper;	   /* 0: none */
 };
 
+/* Each of these writes nothing while another job has the terminal. */
 void watch_live_show(FILE *out, struct watch_place *place, const struct watch_figures *f);
 /* In its place, while there are no figures yet. */
 void watch_live_note(FILE *out, const char *text);
@@ -43,8 +48,8 @@ void watch_live_clear(FILE *out, struct watch_place *place);
 /* Runs until the job ends or a signal says so; the status to exit with. */
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
 
-/* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH come by the descriptor; < 0: -errno.
- */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH come by the descriptor, and SIGTSTP
+ * while there is a line; < 0: -errno. */
 int watch_signals_open(void);
 
 #endif

@@ -137,7 +137,7 @@ def children(pid):
 def watch_live(world, stack):
     """Full screen beside the watch; q leaves the view and not the watch, its end leaves both."""
     process, _ = reader(world, stack)
-    terminal = Terminal(stack, world.work, 100, 24)
+    terminal = Terminal(stack, world.work, 100, 40)
     before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
     db = world.tool.fresh(".db")
     terminal.type(f"stty -a > {before}; echo this was there")
@@ -221,6 +221,127 @@ def line_with_a_command(world, stack):
     terminal.wait(lambda s: s.split("\n")[14].strip() == "40", "all rows scroll again")
 
 
+WAITER = "until [ -e {go_on} ]; do sleep 0.05; done; exit 5"
+
+
+class LineAndShell:
+    """A watch with a line and a command that waits, in a shell with jobs."""
+
+    def __init__(self, world, stack, end=""):
+        self.go_on, self.db, script = (world.tool.fresh(end) for end in (".go", ".db", ".sh"))
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(WAITER.format(go_on=self.go_on))
+        self.terminal = Terminal(stack, world.work, 80, 12)
+        stack.callback(self.let_go)
+        self.terminal.type(f"clear; {world.cachemon} watch --interval 100ms --db {self.db} -- sh {script} {end}")
+
+    def let_go(self):
+        with open(self.go_on, "w", encoding="utf-8"):
+            pass
+
+    def wait_line(self, what):
+        self.terminal.wait(lambda s: "lookups" in s.split("\n")[11] and s.count("lookups") == 1, what)
+        equal(f"rows that scroll, {what}", self.rows_that_scroll(), "0 10")
+
+    def rows_that_scroll(self):
+        return self.terminal.tmux("display-message", "-p", "#{scroll_region_upper} #{scroll_region_lower}")
+
+    def wait_no_line(self, what):
+        until(lambda: self.rows_that_scroll() == "0 11", f"all rows scroll, {what}")
+        self.terminal.wait(lambda s: "lookups" not in s, f"no line, {what}")
+
+    def wait_samples(self, number=5):
+        """That many more intervals: each would have shown a line."""
+        def count():
+            with contextlib.suppress(sqlite3.Error), \
+                    contextlib.closing(sqlite3.connect(f"file:{self.db}?mode=ro", uri=True)) as rows:
+                return rows.execute("SELECT count(*) FROM interval").fetchone()[0]
+            return 0
+        before = count()
+        until(lambda: count() >= before + number, "more intervals")
+
+    def stays_away(self, what):
+        """Another program has the whole terminal, with a region of its own."""
+        self.terminal.type("clear; printf '\\033[3;9r'; echo mine")
+        self.terminal.wait(lambda s: s.startswith("mine\n"), "what the shell wrote")
+        self.wait_samples()
+        equal(f"rows that scroll, {what}", self.rows_that_scroll(), "2 8")
+        check("lookups" not in self.terminal.screen(), f"a line, {what}:\n{self.terminal.screen()}")
+        self.terminal.type("printf '\\033[r'; clear")
+        self.terminal.wait(lambda s: s.strip() == "$", "an empty screen")
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+@part.case
+def line_and_stop(world, stack):
+    """Ctrl-Z gives the shell its whole terminal; the line stays away in the background and is back in
+    the foreground."""
+    line = LineAndShell(world, stack)
+    line.wait_line("at first")
+    watch = line.terminal.child()
+    for how in ("stopped", "stopped again"):
+        line.terminal.keys("C-z")
+        until(lambda: state_of(watch) == "T", "a watch that is stopped")
+        equal("states of the command", [state_of(pid) for pid in command_of(watch)], ["T"])
+        line.wait_no_line(how)
+        line.terminal.type("clear; seq 40")
+        line.terminal.wait(lambda s: s.split("\n")[10].strip() == "40", "rows that scroll, the last one too")
+        line.terminal.type("fg")
+        line.wait_line(f"after it was {how}")
+    line.terminal.keys("C-z")
+    until(lambda: state_of(watch) == "T", "a watch that is stopped")
+    line.terminal.type("bg")
+    line.stays_away("in the background")
+    line.terminal.type("fg")
+    line.wait_line("in the foreground")
+    line.let_go()
+    line.wait_no_line("at the end")
+    line.terminal.type("echo status $?")
+    line.terminal.wait_for("status 5")
+
+
+@part.case
+def line_and_kill(world, stack):
+    """kill -9: all rows scroll again, and nothing of the watch is held meanwhile."""
+    line = LineAndShell(world, stack)
+    line.wait_line("at first")
+    watch = line.terminal.child()
+    keeper = until(lambda: set(children(watch)) - set(command_of(watch)), "a keeper").pop()
+    until(lambda: not bpf_files(keeper), "a keeper without maps, programs and links")
+    line.terminal.resize(80, 14)
+    line.terminal.wait(lambda s: "lookups" in s.split("\n")[13], "the line in a larger terminal")
+    keeper = until(lambda: set(children(watch)) - set(command_of(watch)) - {keeper}, "a keeper of that row").pop()
+    os.kill(watch, signal.SIGKILL)
+    until(lambda: line.rows_that_scroll() == "0 13", "all rows scroll")
+    line.terminal.wait(lambda s: "lookups" not in s and s.rstrip().endswith("$"), "the shell, and no line")
+    until(lambda: not os.path.exists(f"/proc/{keeper}"), "the end of the keeper")
+
+
+@part.case
+def line_in_the_background(world, stack):
+    """A watch begun with & writes no line over the programs that the shell runs meanwhile."""
+    line = LineAndShell(world, stack, f"> {world.tool.fresh('.log')} &")
+    line.wait_samples()
+    line.wait_no_line("after &")
+    line.stays_away("with &")
+    line.terminal.type("fg")
+    line.wait_line("in the foreground")
+    line.let_go()
+    line.wait_no_line("at the end")
+
+
+def command_of(watch):
+    """Processes that a watch runs, without those of its own program."""
+    def name(pid):
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+            return f.read().strip()
+    return [pid for pid in children(watch) if name(pid) != "cachemon"]
+
+
 def views_of(pid):
     """Processes of a watch's session that show its run still."""
     found = []
@@ -229,7 +350,7 @@ def views_of(pid):
             with open(f"/proc/{each}/cmdline", encoding="utf-8", errors="replace") as f:
                 argv = f.read().split("\0")
             with open(f"/proc/{each}/status", encoding="utf-8") as f:
-                parent = next(line for line in f if line.startswith("PPid:")).split()[2]
+                parent = next(line for line in f if line.startswith("PPid:")).split()[1]
             if argv[:2] == ["cachemon", "top"] and parent in (str(pid), "1"):
                 found.append(each)
     return found
