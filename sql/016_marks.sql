@@ -81,7 +81,7 @@ CREATE TABLE pass_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,
 	pass INTEGER NOT NULL CHECK (pass > 0),
 	read_bytes INTEGER NOT NULL,
-	file_bytes INTEGER NOT NULL,            -- sizes of the files that these are of
+	file_bytes INTEGER NOT NULL,            -- sizes of the files whose pass begins in it
 	brought_pages INTEGER NOT NULL,         -- that came into the cache: of the pass by these
 	file_pages INTEGER NOT NULL,            -- likewise
 	PRIMARY KEY (interval_id, pass)

@@ -10,12 +10,14 @@
 /* Of a pass, what may be read out of order: before the one before it has ended, or after the next
  * has begun. */
 #define OUT_OF_ORDER 0.05
-/* Files that are read whole have this share of their sizes read in the intervals in which they are
- * read. Of files that are read in many pieces the order of the pieces is not known, and random
- * reads would look like passes. */
-#define WHOLE_SHARE 0.5
+/* Files that are read whole, one after the other, are never more than this share of a pass behind:
+ * the rest of the files that are begun. Of files that are read in many pieces the order of the
+ * pieces is not known, and random reads would look like passes. */
+#define BEGUN_SHARE 0.5
 
-static const char once[] = "the job read its files once, or later passes are not seen";
+static const char once[] =
+	"the job read its files once, or more than twice in an interval, or later passes are not "
+	"seen";
 
 /* How many passes there are by what was read in each. */
 static size_t count_passes(const double *amounts)
@@ -29,12 +31,28 @@ static size_t count_passes(const double *amounts)
 	return passes;
 }
 
+/* The most that was left, after an interval, of the files whose pass had begun. */
+static double begun_rest(const struct epochs_row *rows, size_t nr, size_t pass)
+{
+	double rest = 0, most = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (rows[i].pass != pass)
+			continue;
+		rest += rows[i].whole - rows[i].amount;
+		most = rest > most ? rest : most;
+	}
+	return most;
+}
+
 static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pass,
 			     const double *amounts, size_t *ret_first)
 {
 	double begun = 0, late = 0, ends = 0, begins = 0;
 	size_t i = 0, at;
 
+	if (begun_rest(rows, nr, pass + 1) > BEGUN_SHARE * amounts[1])
+		return "the files were read in pieces, whose order is not recorded";
 	for (; i < nr; i++) {
 		begun += rows[i].pass == pass + 1 ? rows[i].amount : 0;
 		if (begun > OUT_OF_ORDER * amounts[pass + 1])
@@ -75,7 +93,6 @@ const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_pa
 			size_t ret_first[EPOCHS_MAX])
 {
 	double *amounts = calloc(EPOCHS_MAX + 2, sizeof(*amounts));
-	double known = 0, whole = 0;
 	const char *why;
 
 	*ret_passes = 0;
@@ -84,14 +101,10 @@ const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_pa
 	for (size_t i = 0; i < nr; i++) {
 		if (rows[i].pass <= EPOCHS_MAX)
 			amounts[rows[i].pass] += rows[i].amount;
-		known += rows[i].amount;
-		whole += rows[i].whole;
 	}
 	*ret_passes = count_passes(amounts);
 	if (!(amounts[1] > 0) || *ret_passes < 2)
 		why = once;
-	else if (known < WHOLE_SHARE * whole)
-		why = "the files were read in pieces, whose order is not recorded";
 	else
 		why = find_edges(rows, nr, amounts, *ret_passes, ret_first);
 	free(amounts);

@@ -16,7 +16,7 @@ struct epochs_row {
 	size_t interval; /* its number */
 	size_t pass;	 /* from 1 */
 	double amount;	 /* bytes or pages */
-	double whole;	 /* of the files that these are of, in the same unit; 0: not known */
+	double whole;	 /* of the files whose pass begins in it, in the same unit */
 };
 
 /*

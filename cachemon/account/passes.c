@@ -17,18 +17,22 @@ static struct sample_pass *find_pass(struct passes *p, uint64_t pass)
 	return &p->list[p->nr++];
 }
 
-/* From what there was before to what there is now, pass by pass. */
+/* From what there was before to what there is now, pass by pass. A file that is read again and
+ * again would fill the list, and is of no epoch. */
 static void add_amount(struct passes *p, uint64_t size, uint64_t last, uint64_t total, bool pages)
 {
 	uint64_t from = total - last;
 
-	for (int i = 0; from < total && i < PASSES_MAX; i++) {
+	if (last > size * PASSES_OF_FILE_MAX)
+		return;
+	while (from < total) {
 		uint64_t end = (from / size + 1) * size, to = end < total ? end : total;
 		struct sample_pass *at = find_pass(p, from / size + 1);
 
 		if (at) {
 			*(pages ? &at->brought_pages : &at->read_bytes) += to - from;
-			*(pages ? &at->file_pages : &at->file_bytes) += size;
+			if (from % size == 0)
+				*(pages ? &at->file_pages : &at->file_bytes) += size;
 		}
 		from = to;
 	}
@@ -54,7 +58,13 @@ void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size)
 {
 	for (size_t i = 0; i < l->nr_files; i++) {
 		const struct ledger_file *f = l->files[i];
-		struct passes_file x = {
+		struct passes_file x;
+
+		/* More than those that get a row of the interval. */
+		if (f->last_seq != l->seq || f->job != JOB_WATCHED ||
+		    f->size_bytes == SAMPLE_SIZE_UNKNOWN)
+			continue;
+		x = (struct passes_file){
 			.size_bytes = f->size_bytes,
 			.total_bytes = at_least_none(f->total.c[C_read_bytes]),
 			.last_bytes = at_least_none(f->last.c[C_read_bytes]),
@@ -63,11 +73,7 @@ void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size)
 			.last_pages =
 				at_least_none(counters_sum(f->last.c, SUM_OF(TERMS_brought_pages))),
 		};
-
-		/* More than those that get a row of the interval. */
-		if (f->last_seq == l->seq && f->job == JOB_WATCHED &&
-		    f->size_bytes != SAMPLE_SIZE_UNKNOWN && x.last_bytes <= x.total_bytes &&
-		    x.last_pages <= x.total_pages)
+		if (x.last_bytes <= x.total_bytes && x.last_pages <= x.total_pages)
 			passes_add(p, &x, page_size);
 	}
 }

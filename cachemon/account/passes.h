@@ -15,12 +15,12 @@ struct ledger;
 /* The third pass over a file is what was read of it between twice its size and three times. */
 struct sample_pass {
 	uint64_t pass;			 /* from 1 */
-	uint64_t read_bytes, file_bytes; /* and the sizes of the files that these are of */
+	uint64_t read_bytes, file_bytes; /* and the sizes of the files whose pass begins here */
 	uint64_t brought_pages, file_pages;
 };
 
-/* Further ones in an interval are left out. */
-enum { PASSES_MAX = 16 };
+/* Further ones in an interval are left out, and so is a file that it read more often than this. */
+enum { PASSES_MAX = 16, PASSES_OF_FILE_MAX = 2 };
 
 struct passes {
 	struct sample_pass list[PASSES_MAX];

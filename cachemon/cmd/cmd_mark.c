@@ -78,18 +78,20 @@ const struct verb_spec mark_spec = {
 	.run = cmd_mark,
 };
 
-/* 0 once the mark was taken with its sample; -ETIMEDOUT: it was not, yet. */
-static int wait_taken(int fd)
+/* Until the mark was taken with its sample. It is recorded in any case: a script with 'set -e' goes
+ * on. */
+static void wait_taken(int fd)
 {
 	uint64_t end = clock_now_ns() + WAIT_NS;
 	int left = 0;
 
 	do {
 		if (ioctl(fd, FIONREAD, &left) || !left)
-			return 0;
+			return;
 		poll(NULL, 0, 1);
 	} while (clock_now_ns() < end);
-	return -ETIMEDOUT;
+	cmd_say("the mark is written, but cachemon watch did not take it within a second: what the "
+		"command does next may be counted before the mark");
 }
 
 static int send_mark(const char *path, const struct options *o)
@@ -103,7 +105,9 @@ static int send_mark(const char *path, const struct options *o)
 	/* At most PIPE_BUF: whole, or not at all. */
 	if (write(fd, line, (size_t)n) < 0)
 		return -errno;
-	return o->no_wait ? 0 : wait_taken(fd);
+	if (!o->no_wait)
+		wait_taken(fd);
+	return 0;
 }
 
 int cmd_mark(int argc, char **argv)
@@ -124,8 +128,9 @@ int cmd_mark(int argc, char **argv)
 		return EXIT_DONE;
 	if (r == -ENOENT)
 		cmd_say("the run has ended: the FIFO that $" MARKS_VARIABLE " names is gone");
-	else if (r == -EAGAIN || r == -ETIMEDOUT)
-		cmd_say("cachemon watch did not take the mark within a second");
+	else if (r == -EAGAIN)
+		cmd_say("the FIFO that $" MARKS_VARIABLE " names is full: cachemon watch does not "
+			"read it");
 	else
 		fprintf(stderr, "cachemon: cannot write to the FIFO that $%s names: %s\n",
 			MARKS_VARIABLE, access_strerror(r));

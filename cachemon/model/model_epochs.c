@@ -231,6 +231,8 @@ static int load_dropped(sqlite3 *db, struct model *m, struct model_epochs *e, st
 	return model_rows_end(&r, err);
 }
 
+static const char older[] = "an older cachemon recorded the run";
+
 int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 		      struct model_epochs *e, struct errtext *err)
 {
@@ -238,7 +240,7 @@ int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 	int ret;
 
 	if (!model_has(db, "mark", NULL)) {
-		e->absent = "an older cachemon recorded the run";
+		e->absent = older;
 		return 0;
 	}
 	ret = load_marks(db, m, job, e, err);
@@ -247,6 +249,11 @@ int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 	if (ret || e->marked)
 		return ret;
 	e->nr = 0;
+	/* The database was brought up to date, and the run stayed as it was. */
+	if (!e->marks_dropped.known && m->run.duration_ns.known) {
+		e->absent = older;
+		return 0;
+	}
 	ret = find_passes(db, m, job, e, &p, err);
 	arena_free(&p.arena);
 	return ret;

@@ -197,6 +197,15 @@ static void withdraw_from(struct store *st, int slot, const bool *was, const cha
 		sqlite3_free(sqlite3_str_finish(s));
 }
 
+static void withdraw_facts(struct store *st, int64_t job)
+{
+	run_text(st, sqlite3_mprintf("UPDATE job_interval SET cpu_ns = NULL, rchar_bytes = NULL "
+				     "WHERE job_id = %lld",
+				     (long long)job));
+	run_text(st, sqlite3_mprintf("UPDATE mark SET cpu_ns = NULL WHERE job_id = %lld",
+				     (long long)job));
+}
+
 static void withdraw(struct store *st, const struct store_measured *was,
 		     const struct store_end *end)
 {
@@ -211,9 +220,7 @@ static void withdraw(struct store *st, const struct store_measured *was,
 		withdraw_from(st, slot, was->counter[slot], "directory_interval",
 			      "(SELECT job_id FROM directory WHERE id = directory_id)");
 		if (was->facts[slot] && !st->measured.facts[slot])
-			run_text(st, sqlite3_mprintf("UPDATE job_interval SET cpu_ns = NULL, "
-						     "rchar_bytes = NULL WHERE job_id = %lld",
-						     (long long)st->job_ids[slot]));
+			withdraw_facts(st, st->job_ids[slot]);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cachemon/access/access.h"
+#include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
 
 enum { PLACE_MAX = 256, CHUNK = 4096 };
@@ -34,15 +35,13 @@ struct marks {
 
 /* ---- the guard: a process of the user's own, which outlives this one by a moment ---- */
 
+/* Or did, and what it wrote is not all read yet. One read, for some write without an end. */
 static bool somebody_writes(int fd)
 {
 	char ignored[CHUNK];
-	ssize_t n;
+	ssize_t n = read(fd, ignored, sizeof(ignored));
 
-	do {
-		n = read(fd, ignored, sizeof(ignored));
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	return n < 0 && errno == EAGAIN;
+	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 /* Keeps a reader there for those who have it open, so that none of them is ended by SIGPIPE or
@@ -108,6 +107,9 @@ static void __attribute__((noreturn)) guard_run(int socket, const struct invoker
 	setsid();
 	keep_only(&socket);
 	r = chdir("/") ? -errno : invoker_drop_permanently(inv);
+	/* Those of a user are for measuring, and this process outlives that; root keeps its own. */
+	if (!r && inv->uid)
+		r = privileges_keep(0);
 	if (!r)
 		r = make_somewhere(inv, path);
 	if (!r) {

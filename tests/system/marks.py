@@ -122,32 +122,124 @@ def hostile(w, stack):
     check(not os.path.exists(os.path.dirname(place_of(w, f"place{w.serial}"))), "the FIFO stays")
 
 
-@part.case
-def killed(w, stack):
-    """Neither the FIFO nor the process that removes it stays after kill -9, and the job goes on."""
+def wait_until(true, what):
+    end = time.monotonic() + 30
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+    check(true(), what)
+
+
+def touch(path):
+    with open(path, "w"):
+        pass
+
+
+def stat_of(pid):
+    """State, parent, group and session of a process, or None."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            state, parent, group, session = f.read().rpartition(")")[2].split()[:4]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return state, int(parent), int(group), int(session)
+
+
+def living(session):
+    """Processes of a session that have not ended."""
+    stats = [stat_of(pid) for pid in os.listdir("/proc") if pid.isdigit()]
+    return sum(1 for s in stats if s and s[3] == session and s[0] not in "ZX")
+
+
+def guard_of(watch):
+    """The child of watch that leads a session of its own."""
+    for pid in (int(p) for p in os.listdir("/proc") if p.isdigit()):
+        s = stat_of(pid)
+        if s and s[1] == watch and s[3] == pid:
+            return pid
+    raise AssertionError("watch has no process that removes the FIFO")
+
+
+def writer(w, then):
+    """A path, and a job that opens the FIFO for writing only, makes the path and runs a shell command.
+    The command calls the path PATH."""
     w.serial += 1
-    name = f"place{w.serial}"
-    path = f"{w.work}/{name}"
-    job = (f"exec 9<>$CACHEMON_MARKS; echo $CACHEMON_MARKS > {path}.new; mv {path}.new {path}; "
-           f"while [ ! -e {path}.go ]; do sleep 0.02; done; echo late >&9 && echo wrote > {path}.done")
-    _, command = watched(w, job)
-    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    path = f"{w.work}/place{w.serial}"
+    then = then.replace("PATH", path)
+    return path, f"exec 9>$CACHEMON_MARKS; echo $CACHEMON_MARKS > {path}.new; mv {path}.new {path}; {then}"
+
+
+LATE = "while [ ! -e PATH.go ]; do sleep 0.02; done; echo late >&9 && echo wrote > PATH.done"
+
+
+def begin(command, path, **streams):
+    """watch, its guard and the FIFO's directory, once the job has the FIFO open."""
+    run = subprocess.Popen(command, start_new_session=True, **streams)
     while not os.path.exists(path):
         equal("status of watch", run.poll(), None)
         time.sleep(0.02)
-    place = os.path.dirname(place_of(w, name))
+    with open(path) as f:
+        place = os.path.dirname(f.read().strip())
     check(os.path.exists(place), "the FIFO is there")
+    guard = guard_of(run.pid)
+    equal("processes that remove the FIFO", living(guard), 1)
+    return run, guard, place
+
+
+@part.case
+def killed(w, stack):
+    """Neither the FIFO nor the process that removes it stays after kill -9, and the job goes on."""
+    path, job = writer(w, LATE)
+    _, command = watched(w, job)
+    run, guard, place = begin(command, path, stderr=subprocess.DEVNULL)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    end = time.monotonic() + 10
-    while os.path.exists(place) and time.monotonic() < end:
-        time.sleep(0.02)
-    check(not os.path.exists(place), "the FIFO stays after kill -9")
-    with open(f"{path}.go", "w"):
-        pass
-    while not os.path.exists(f"{path}.done") and time.monotonic() < end:
-        time.sleep(0.02)
-    check(os.path.exists(f"{path}.done"), "the job did not go on")
+    wait_until(lambda: not os.path.exists(place), "the FIFO stays after kill -9")
+    equal("readers for the job", living(guard), 1)
+    touch(f"{path}.go")
+    wait_until(lambda: os.path.exists(f"{path}.done"), "the job did not go on")
+    wait_until(lambda: not living(guard), "the process that removed the FIFO stays")
+
+
+@part.case
+def outlived(w, stack):
+    """A daemon has the FIFO open: watch and its reader end without it, and it can write."""
+    daemon = (f"setsid sh -c {shlex.quote(LATE)} </dev/null >/dev/null 2>&1 & "
+              "while [ ! -e PATH.end ]; do sleep 0.02; done")
+    path, job = writer(w, daemon)
+    _, command = watched(w, job)
+    run, guard, place = begin(command, path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    touch(f"{path}.end")
+    run.communicate(timeout=60)
+    equal("status of watch", run.returncode, 0)
+    check(not os.path.exists(place), "the FIFO stays")
+    equal("readers for the daemon", living(guard), 1)
+    touch(f"{path}.go")
+    wait_until(lambda: os.path.exists(f"{path}.done"), "the daemon could not write")
+    wait_until(lambda: not living(guard), "the process that removed the FIFO stays")
+
+
+@part.case
+def late(w, stack):
+    """A mark that is written succeeds, however long its sample takes; without room it fails."""
+    w.serial += 1
+    path = f"{w.work}/fifo{w.serial}"
+    os.mkfifo(path)
+    fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    stack.callback(os.close, fd)
+    command = [w.args.cachemon, "mark", "epoch 1"]
+    env = {**os.environ, "CACHEMON_MARKS": path}
+    r = subprocess.run(command, env=env, stderr=subprocess.PIPE, text=True)
+    equal("status of a mark that nobody took yet", r.returncode, 0)
+    check("within a second" in r.stderr, r.stderr)
+    equal("what was written", os.read(fd, 100), b"epoch 1\n")
+    while True:
+        try:
+            os.write(fd, bytes(4096))
+        except BlockingIOError:
+            break
+    r = subprocess.run(command, env=env, stderr=subprocess.PIPE, text=True)
+    equal("status of a mark without room", r.returncode, 1)
+    check("is full" in r.stderr, r.stderr)
 
 
 @part.case

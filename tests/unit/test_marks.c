@@ -2,16 +2,23 @@
 /* LINK: watch */
 /* Marks: what a job, or somebody hostile in it, writes to the FIFO. */
 #include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "cachemon/access/privileges.h"
 #include "cachemon/watch/marks.h"
 
 static const struct counters none;
@@ -136,6 +143,114 @@ static void test_the_fifo_is_private_and_goes(void **state)
 	invoker_free(&inv);
 }
 
+static void __attribute__((noreturn)) write_without_end(int fd)
+{
+	static char lines[65536];
+
+	memset(lines, '\n', sizeof(lines));
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (write(fd, lines, sizeof(lines)) > 0)
+		;
+	_exit(1);
+}
+
+static void test_a_flood_does_not_delay_the_end(void **state)
+{
+	struct invoker inv = {0};
+	struct errtext err;
+	struct marks *m = NULL;
+	struct pollfd p = {.events = POLLIN};
+	pid_t writers[4];
+	int fd;
+
+	assert_int_equal(invoker_current(&inv, &err), 0);
+	assert_int_equal(marks_new(&inv, &m, &err), 0);
+	fd = open(marks_path(m), O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (int i = 0; i < 4; i++) {
+		writers[i] = fork();
+		assert_true(writers[i] >= 0);
+		if (!writers[i])
+			write_without_end(fd);
+	}
+	close(fd);
+	p.fd = marks_fd(m);
+	assert_int_equal(poll(&p, 1, 20000), 1);
+	/* Ends the test where it takes long. */
+	alarm(20);
+	marks_free(m);
+	alarm(0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(waitpid(writers[i], NULL, WNOHANG), 0);
+		kill(writers[i], SIGKILL);
+		waitpid(writers[i], NULL, 0);
+	}
+	invoker_free(&inv);
+}
+
+/* This process has one child; UINT64_MAX: not known. */
+static uint64_t permitted_of_child(void)
+{
+	char path[64], line[256];
+	unsigned long long mask = UINT64_MAX;
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%d", &pid) != 1)
+		return UINT64_MAX;
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapPrm: %llx", &mask) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return mask;
+}
+
+/* 0, or the step that failed. */
+static int check_guard_of_user(void)
+{
+	struct invoker inv = {0};
+	struct errtext err;
+	struct marks *m = NULL;
+	uint64_t left;
+
+	/* As a user with capabilities of a unit or of the program's file. */
+	unsetenv("SUDO_UID");
+	if (prctl(PR_SET_KEEPCAPS, 1) || setgroups(0, NULL) || setresgid(65534, 65534, 65534) ||
+	    setresuid(65534, 65534, 65534))
+		return 1;
+	if (privileges_use(PRIVILEGE(CAP_SYS_ADMIN)) || !privileges_effective())
+		return 2;
+	if (invoker_current(&inv, &err) || inv.switched || marks_new(&inv, &m, &err))
+		return 3;
+	left = permitted_of_child();
+	marks_free(m);
+	invoker_free(&inv);
+	return left ? 4 : 0;
+}
+
+static void test_the_guard_has_no_capabilities(void **state)
+{
+	int status;
+	pid_t child;
+
+	if (geteuid() != 0) {
+		print_message("SKIP: becoming another user needs root\n");
+		skip();
+	}
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(check_guard_of_user());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +258,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_long_line_is_cut, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_are_counted, begin, end),
 		cmocka_unit_test(test_the_fifo_is_private_and_goes),
+		cmocka_unit_test(test_a_flood_does_not_delay_the_end),
+		cmocka_unit_test(test_the_guard_has_no_capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

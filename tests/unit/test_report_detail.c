@@ -67,6 +67,27 @@ static void why_nobody_pushed_out(void **state)
 	cJSON_Delete(json);
 }
 
+/* A run without marks that an older cachemon recorded, also after the database got the tables. */
+static void why_there_are_no_epochs(void **state)
+{
+	static const char older[] = "an older cachemon recorded the run";
+	struct fixture *f = *state;
+	cJSON *json = golden_json(f);
+
+	assert_text(json, "jobs.0.epochs.absent", older);
+	cJSON_Delete(json);
+	fixture_sql(f, "UPDATE run SET marks_dropped = 0");
+	json = golden_json(f);
+	assert_text(json, "jobs.0.epochs.absent",
+		    "the job read its files once, or more than twice in an interval, or later "
+		    "passes are not seen");
+	cJSON_Delete(json);
+	fixture_older(f, 15);
+	json = golden_json(f);
+	assert_text(json, "jobs.0.epochs.absent", older);
+	cJSON_Delete(json);
+}
+
 static void who_pushed_out_whose_pages(void **state)
 {
 	struct fixture *f = *state;
@@ -348,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DETAIL_TEST(why_nobody_pushed_out),
+		DETAIL_TEST(why_there_are_no_epochs),
 		DETAIL_TEST(who_pushed_out_whose_pages),
 		DETAIL_TEST(other_jobs_are_known_by_their_cgroups),
 		DETAIL_TEST(what_is_left_of_each_cause),

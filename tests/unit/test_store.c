@@ -141,14 +141,22 @@ static void test_withdrawn_at_the_end(void **state)
 	};
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
+	const struct sample_mark mark = {.number = 1, .len = 1, .text = "m", .cpu_ns = 7};
 	const struct store_run run = test_run();
 	struct store_measured measured = run.measured;
+	struct test_sample t;
 
 	measured.counter[JOB_WATCHED][C_misses] = false;
 	measured.facts[JOB_WATCHED] = false;
 	begin(f, &run, NULL);
 	for (uint64_t n = 0; n < 6; n++)
 		write_ok(f, n, 12);
+	test_sample(&t, 6, 12);
+	t.s.marks = &mark;
+	t.s.nr_marks = 1;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
+	assert_int_equal(ask(db, "SELECT cpu_ns FROM mark"), 7);
 	end_ok(f,
 	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 2});
 	assert_int_equal(ask(db, "SELECT (SELECT count(misses) FROM job WHERE slot = 1) + "
@@ -158,6 +166,7 @@ static void test_withdrawn_at_the_end(void **state)
 				 "job_id WHERE slot = 1) + "
 				 "(SELECT count(misses) FROM file_interval) + "
 				 "(SELECT count(misses) FROM directory_interval) + "
+				 "(SELECT count(misses) + count(cpu_ns) FROM mark) + "
 				 "(SELECT count(i.misses) + count(i.cpu_ns) + count(i.rchar_bytes) "
 				 "FROM job_interval AS i JOIN job ON job.id = job_id "
 				 "WHERE slot = 1)"),
@@ -165,8 +174,8 @@ static void test_withdrawn_at_the_end(void **state)
 	/* Not of the other job, nor other counters. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 0"),
-			 24);
-	assert_int_equal(ask(db, "SELECT sum(lookups) FROM file"), 10 * (test_misses(6) - 12));
+			 28);
+	assert_int_equal(ask(db, "SELECT sum(lookups) FROM file"), 10 * (test_misses(7) - 14));
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
 }
 
