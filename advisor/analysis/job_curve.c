@@ -266,7 +266,7 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
 }
 
-/* A wider band of hit ratios is no answer. */
+/* A wider band of hit ratios does not answer anything. */
 #define WIDEST_BAND 0.15
 
 /* At the size that was present, or that of all that was read. */

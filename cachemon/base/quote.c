@@ -12,8 +12,8 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 
-/* Length of the character at s when it may be shown as it is, else 0. What a document would write
- * in another way must not be in quotes: its backslash would end them. */
+/* Length of the character at s when it may be shown as it is, else 0. A document escapes unsafe
+ * characters, and the backslash of an escape would end quotes. */
 static size_t shown_length(const char *s)
 {
 	uint32_t cp = 0;

@@ -242,7 +242,7 @@ def folds(browser, pages):
     browser.open(pages["rich"])
     shut = browser.js("return document.querySelectorAll('details:not([open])').length")
     check(shut > 10, f"{shut} folds")
-    # What is in a fold that is shut cannot have the focus.
+    # Nothing inside a fold that is shut can have the focus.
     summaries = [s for s in browser.find(".card details > summary")
                  if browser.js("return arguments[0].checkVisibility()", s)][:4]
     check(len(summaries) > 2, f"{len(summaries)} folds in cards")

@@ -32,7 +32,7 @@ static int number_of(double value, char **ret)
 	return value < 9e18 ? text_print(ret, "%lld", (long long)value) : 0;
 }
 
-/* Names that are no whole path, such as that of a deleted file, are none for a command. */
+/* A command needs a whole path: a deleted file, for one, has none. */
 static int path_of(const struct bytes *path, size_t len, char **ret)
 {
 	return path->data && *path->data == '/' ? word_of(path->data, len, "", ret) : 0;

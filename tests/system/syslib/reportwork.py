@@ -88,7 +88,7 @@ def enrich(path):
                 "stall_ns": 9 * 10**6 * i, "evicted_reclaim_memcg": 100 * (i % 7),
                 "used": 2000, "prefetched_async": 2500, "evicted_unused": 5 * i})
         db.execute("UPDATE run SET duration_ns = duration_ns + ? WHERE id = ?", (INTERVALS * 10**9, run))
-        # What the intervals waited, so that there is something to fix.
+        # The job waited as long as its intervals, so that there is something to fix.
         db.execute("UPDATE job SET wall_ns = wall_ns + ?, stall_ns = stall_ns + ?, stalls = stalls + ? WHERE id = ?",
                    (INTERVALS * 10**9, sum(9 * 10**6 * i for i in range(INTERVALS)), INTERVALS, job))
 
