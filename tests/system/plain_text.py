@@ -69,11 +69,12 @@ def ascii_without_utf8(world, _):
             # Lines of code are not wrapped: they hold names of this run.
             prose = b"\n".join(line for line in said.splitlines() if not line.startswith(b"    "))
             check(words[-1] == "md" or words == ["explain"] or widest(prose) <= 80, f"{words} {env}: {widest(said)} columns")
-    for words in (["report"], ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"]):
+    whole = ["report", "--full", "--no-pager"]
+    for words in (whole, ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"]):
         check(not world.shown(words, LC_ALL="C.UTF-8").isascii(), f"{words}: no picture where there is UTF-8")
-    text = world.shown(["report"], LC_ALL="C").decode()
+    text = world.shown(whole, LC_ALL="C").decode()
     check("donn\\u00e9es/\\u65e5" in text, "a name is not shown by its characters' numbers")
-    check(NAME in world.shown(["report"], LC_ALL="C.UTF-8").decode(), "a name is not shown")
+    check(NAME in world.shown(whole, LC_ALL="C.UTF-8").decode(), "a name is not shown")
 
 
 @part.case
