@@ -227,8 +227,7 @@ static const char *rest_name(const struct top_moment *m, const struct file_set *
 {
 	if (exact)
 		return "[all other directories]";
-	return !set->nr && file_rows_given_up(m) ? "[all files: rows not recorded]"
-						 : "[all other files]";
+	return !set->nr && file_rows_given_up(m) ? "[rows not recorded]" : "[all other files]";
 }
 
 int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
