@@ -170,7 +170,8 @@ def run_live(world, stack, command):
     terminal = Terminal(stack, world.work, 80, 24, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
     terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
     shown = terminal.wait(lambda screen: re.search(r"^status \d+$", screen, re.M), f"the end of {command!r}", BOUND_S)
-    check(re.search(r"^status 0$", shown, re.M) and "page cache" in shown, f"{command!r}: {shown}")
+    check(re.search(r"^status 0$", shown, re.M) and re.search(r"^cachemon: run \d+, job ", shown, re.M)
+          and re.search(r"^waiting  ", shown, re.M), f"{command!r}: {shown}")
     return subprocess.CompletedProcess(command, 0, shown, "")
 
 

@@ -86,13 +86,14 @@ def as_shown(value, unit):
 @part.case
 def figures_of_findings(world, _):
     """Each of both runs, from the report's exact values, and its gain with what kind of gain it is."""
-    seen = 0
+    seen = gains = 0
     for run in ("1", "2"):
         sent, job = world.sent("advise", "--run", run), world.json("advise", "--run", run)["jobs"][0]
         for key, finding in zip(sent.findings, kept(job)):
             told = {e[0]: e[1] for e in sent.evidence.values() if e[2] == key or e[2].startswith(f"{key}:")}
             gain, before = finding["gain"], {"bound": "at most ", "model": "", "measured": ""}
             if gain:
+                gains += 1
                 equal("gain", told["gain"], before[gain["method"]] + as_shown(gain["value"], gain["unit"]))
             for e in finding["evidence"]:
                 if e["metric"] not in told:
@@ -100,7 +101,7 @@ def figures_of_findings(world, _):
                 want = "not measured" if e["value"] is None else as_shown(e["value"], e["unit"])
                 equal(f"{finding['id']}: {e['metric']}", told[e["metric"]], want)
                 seen += 1
-    check(seen >= 20, f"only {seen} figures")
+    check(seen >= 20 and gains, f"only {seen} figures, {gains} gains")
 
 
 @part.case

@@ -121,11 +121,10 @@ static void long_names(void **state)
 /* What is in a whole report says the same, and its head can be sent to somebody. */
 static void whole_report_opens_with_it(void **state)
 {
-	static const char *const words[] = {
-		"python3 train.py", "2026-09-21 14:13 UTC, took 4.20 s",
-		"by user ann on node-17 (Linux 6.18.44, cachemon 0.0.9)",
-		"unknown for the job; the machine has 16.0 GiB of memory",
-		"of its time waiting for reads"};
+	static const char *const words[] = {"python3train.py", "2026-09-2114:13UTC,took4.20s",
+					    "byuserannonnode-17(Linux6.18.44,cachemon0.0.9)",
+					    "unknownforthejob;themachinehas16.0GiBofmemory",
+					    "ofitstimewaitingforreads"};
 	static const enum report_format formats[] = {REPORT_TEXT, REPORT_MARKDOWN, REPORT_HTML};
 
 	fixture_sql(*state, "UPDATE run SET user = 'ann'");
@@ -135,16 +134,11 @@ static void whole_report_opens_with_it(void **state)
 
 		/* Lines of text are broken anywhere. */
 		for (char *p = text; *p; p++)
-			if (*p != '\n')
+			if (!strchr(" \n", *p))
 				*flat++ = *p;
-			else if (flat > text && flat[-1] != ' ')
-				*flat++ = ' ';
-			else
-				while (p[1] == ' ')
-					p++;
 		*flat = '\0';
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
-			if (formats[i] != REPORT_TEXT && !strstr(text, words[k]))
+			if (!strstr(text, words[k]))
 				fail_msg("'%s' is missing in format %d", words[k], formats[i]);
 		free(text);
 	}
