@@ -130,7 +130,9 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 			continue;
 		fputs(of[i].words[d < 0 ? 0 : d > 0 ? 1 : 2], out);
 		if (d != 0)
-			fprintf(out, " by %.2g %%", 100 * fabs(d) / row->a);
+			fprintf(out, " by %.*f %%",
+				fabs(d) < 0.1 * row->a || fabs(d) > 0.99 * row->a,
+				100 * fabs(d) / row->a);
 		fprintf(out, " (%s to %s %s)",
 			compare_value(compare_unit(r, row->metric), row->a).s,
 			compare_value(compare_unit(r, row->metric), row->b).s,
@@ -195,7 +197,7 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 		    !isfinite(row->test.detectable))
 			continue;
 		fprintf(out,
-			"; a change of the %s by %.3g %% would have been seen (in 4 of 5 such "
+			"; a change of the %s by %.1f %% would have been seen (in 4 of 5 such "
 			"comparisons)",
 			row->metric->label, 100 * row->test.detectable / row->a);
 		break;
