@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -56,6 +57,8 @@ def parse_arguments():
                         help="run these only (may be given again; a trailing * is allowed)")
     parser.add_argument("--some", action="store_true",
                         help="run some patterns of each kind, beside those of --only")
+    parser.add_argument("--in-turn", action="store_true",
+                        help="each pattern on one filesystem only, the next on the next")
     parser.add_argument("--repeat", type=int, default=1, metavar="N",
                         help="the whole suite N times")
     parser.add_argument("--seed", type=int, default=1)
@@ -158,31 +161,51 @@ def cell_text(outcome):
     return f"{'-' if error is None else error} ({len(outcome.rows)}){mark}"
 
 
-def run_timed(cell, env, fs):
-    began = time.monotonic()
-    return cell.run(env, fs), time.monotonic() - began
+def shares(cells, args):
+    """By filesystem, the cells that run there."""
+    if args.in_turn:
+        return {fs: cells[i::len(args.fs)] for i, fs in enumerate(args.fs)}
+    return {fs: cells for fs in args.fs}
+
+
+class Results:
+    """What the cells gave, shown and written after each, so that a guest that dies loses none."""
+
+    def __init__(self, args, looks):
+        self.args = args
+        self.looks = looks
+        self.outcomes = {}
+        self.lock = threading.Lock()
+
+    def run(self, env, fs, cells):
+        for cell in cells:
+            began = time.monotonic()
+            outcome = cell.run(env, fs)
+            with self.lock:
+                self.take(cell, fs, outcome, time.monotonic() - began)
+
+    def take(self, cell, fs, outcome, seconds):
+        self.outcomes.setdefault((cell.name, fs), []).append(outcome)
+        show(cell, fs, outcome, seconds)
+        if self.args.oracle:
+            show_oracle(outcome)
+        if self.args.json:
+            result.write(self.args.json, self.outcomes, self.looks)
 
 
 def run_all(args, env, looks):
-    """A pattern runs on all filesystems at once unless it must be alone. The verdicts are written
-    after each, so that those of a guest that dies are not lost."""
-    results = {}
+    """The filesystems at once, but for the cells that must be alone."""
+    results = Results(args, looks)
+    cells = [c for c in all_cells(env.tools) if wanted(c.name, args.only)]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for round_nr in range(args.repeat):
             env.seed = args.seed + round_nr
-            for cell in all_cells(env.tools):
-                if not wanted(cell.name, args.only):
-                    continue
-                spread = map if cell.alone else pool.map
-                done = spread(lambda fs: run_timed(cell, env, fs), args.fs)
-                for fs, (outcome, seconds) in zip(args.fs, done):
-                    results.setdefault((cell.name, fs), []).append(outcome)
-                    show(cell, fs, outcome, seconds)
-                    if args.oracle:
-                        show_oracle(outcome)
-                if args.json:
-                    result.write(args.json, results, looks)
-    return results
+            for alone, spread in (False, pool.map), (True, map):
+                share = shares([c for c in cells if c.alone == alone], args)
+                list(spread(lambda fs: results.run(env, fs, share[fs]), share))
+    if args.in_turn:
+        print(f"patterns on each filesystem: {len(results.outcomes)} of {len(cells) * len(args.fs)}")
+    return results.outcomes
 
 
 def summary(results):
