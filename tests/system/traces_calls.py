@@ -384,7 +384,7 @@ def by_fio(world, stack, engine, depth):
     if depth == 1 or engine == "libaio":
         judged(world, watch.db, path)
     else:
-        judged_or_refused(world, watch.db, path, "in flight")
+        judged_or_refused(world, watch.db, path, "concurrent reads")
 
 
 @part.case
