@@ -169,7 +169,7 @@ def shares(cells, args):
 
 
 class Results:
-    """What the cells gave, shown and written after each, so that a guest that dies loses none."""
+    """Outcomes of the cells, shown and written after each, so that a guest that dies loses none."""
 
     def __init__(self, args, looks):
         self.args = args
@@ -194,7 +194,7 @@ class Results:
 
 
 def run_all(args, env, looks):
-    """The filesystems at once, but for the cells that must be alone."""
+    """Runs the filesystems in parallel, and then the cells that must be alone."""
     results = Results(args, looks)
     cells = [c for c in all_cells(env.tools) if wanted(c.name, args.only)]
     with concurrent.futures.ThreadPoolExecutor() as pool:
