@@ -39,7 +39,7 @@ static void seq_128k(struct wl *w)
 	seq(w, 128 << 10, false);
 }
 
-/* Pages from before the run: hits and no fate; nothing is waited for, unless some have left since. */
+/* Pages from before the run: hits and no fate. Nothing is waited for if all are still there. */
 static void warm(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
