@@ -18,9 +18,8 @@
 #include "cachemon/base/progress.h"
 
 struct analysis_options {
-	const struct rule_dirs
-		*dirs;	/* directory of the site's rules; NULL: only the built-in ones */
-	uint64_t steps; /* time limit of a rule; 0: the default */
+	const struct rule_dirs *dirs; /* the site's rules; NULL: only built-in rules */
+	uint64_t steps;               /* limit of a rule; 0: the default */
 	const struct progress_sink *progress;
 };
 
@@ -111,8 +110,8 @@ const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, boo
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
 /* The result of the analysis of a job. */
 enum analysis_answer {
-	ANSWER_FIX,	    /* nothing is worth changing */
-	ANSWER_NOTHING,	    /* no finding to fix, but the job waits or has grade D or worse */
+	ANSWER_FIX,	    /* the first nr_fixes findings gain enough to be fixed */
+	ANSWER_NOTHING,	    /* nothing is worth changing */
 	ANSWER_UNEXPLAINED, /* no finding to fix, but the job waits or has grade D or worse */
 	ANSWER_TOO_LITTLE,  /* too little was read to judge */
 	ANSWER_UNKNOWN,	    /* no finding to fix, and some rules could not be judged */

@@ -214,7 +214,7 @@ static int make_sample(const struct references *r, struct arena *arena, struct c
 		.distinct_pages = (double)r->distinct_pages,
 		.distinct_error = r->distinct_error,
 	};
-	/* 1 + the number of a page; 0: it has none yet. */
+	/* 1 + the number of a page; 0: not numbered yet. */
 	uint32_t *number = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*number));
 	uint32_t *hashes = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*hashes));
 	uint32_t *entries = arena_alloc(arena, (r->nr_entries + 1) * sizeof(*entries));
