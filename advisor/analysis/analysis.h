@@ -19,7 +19,7 @@
 
 struct analysis_options {
 	const struct rule_dirs *dirs; /* the site's rules; NULL: only built-in rules */
-	uint64_t steps;               /* limit of a rule; 0: the default */
+	uint64_t steps;		      /* limit of a rule; 0: the default */
 	const struct progress_sink *progress;
 };
 
