@@ -30,7 +30,7 @@ static int reject(const char *word)
 	const char *nearest = nearest_verb(word);
 	char shown[1024];
 
-	/* The terminal must not obey what was typed or pasted. */
+	/* User input must not reach the terminal unescaped. */
 	escape_inert_to(shown, sizeof(shown), word);
 	fprintf(stderr, "cachemon: unknown %s '%s'; ", word[0] == '-' ? "option" : "verb", shown);
 	if (nearest)
@@ -57,9 +57,9 @@ static int help(int argc, char **argv)
 }
 
 /*
- * Where the caller has closed stdin, stdout or stderr, no descriptor of cachemon's own may take its
- * number: messages would be written into it, a socket or a database. What stands in is as useless
- * as a closed one, and is closed for CMD.
+ * If the caller has closed stdin, stdout or stderr, no other descriptor of cachemon may get its
+ * number: messages would go to a socket or a database. The placeholder is as useless as a closed
+ * descriptor, and is closed for CMD.
  */
 static void hold_standard_descriptors(void)
 {
@@ -74,7 +74,7 @@ static int run_verb(const struct verb_spec *v, int argc, char **argv)
 {
 	struct errtext err = {""};
 
-	/* Before it looks at anything that its caller has named. */
+	/* Comes before anything that the caller has named. */
 	if (!v->measures && invoker_become(&err)) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;
@@ -82,7 +82,7 @@ static int run_verb(const struct verb_spec *v, int argc, char **argv)
 	return cmd_finish(v->run(argc, argv));
 }
 
-/* Before anything else: whoever traces a process that measures has its maps and programs. */
+/* Comes first: a process that could trace this one would get its maps and programs. */
 static int begin_process(const struct verb_spec *verb)
 {
 	process_survive_file_limit();

@@ -9,7 +9,7 @@
 #include "advisor/pattern/pattern_file.h"
 #include "cachemon/db/views.h"
 
-/* In this order: what a model needs of another is above it. */
+/* The order matters: a model comes after the models that it needs. */
 static const struct {
 	fill_fn fill;
 	const char *what;
@@ -19,7 +19,7 @@ static const struct {
 	{fill_grade, "grades"},
 };
 
-/* The models of a job are kept, and put into TEMP for the rules. */
+/* The results of a job's models stay in memory and go into TEMP for the rules. */
 static int model_job(sqlite3 *db, struct analysis_model *m, struct errtext *err)
 {
 	int e = job_curve_load(db, m->job_id, &m->curve, err);
@@ -80,13 +80,14 @@ int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *opt
 
 	if (e)
 		return errtext_set(err, e, "not enough memory to read the rules");
-	/* No temporary file next to a database that may not be writable; one moment of it. */
+	/* Creates no temporary file, because the directory of the database may not be writable,
+	 * and reads one snapshot. */
 	if (sqlite3_exec(db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		e = fill_error(db, "a transaction", err);
 	} else {
 		e = run_in_order(db, run_id, options, &a, err);
-		/* With all that is in TEMP. */
+		/* Drops everything in TEMP too. */
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
 	if (e == -ENOMEM)
@@ -173,7 +174,8 @@ static bool is_or_holds(const struct finding *f, const struct rule *rule)
 bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
 		     const struct rule *rule)
 {
-	/* Without a query it is thresholds of another; one that runs last sums the others up. */
+	/* A rule without a query holds parameters for other rules. A rule that runs last sums up
+	 * the others. */
 	if (!rule->sql || rule->order)
 		return false;
 	for (size_t i = 0; i < a->nr_unjudged; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The analysis of a run: views and models on a connection that is only read, then the rules. Owns
- * the order of all that and what it came to. Opens nothing, prints nothing; what it makes in TEMP
- * is gone when it returns.
+ * Analyses a run: creates the views and models on a read-only connection, then evaluates the rules.
+ * Owns the order of these steps and their results. It opens no database and prints nothing;
+ * everything that it creates in TEMP is dropped before it returns.
  */
 #ifndef ANALYSIS_H
 #define ANALYSIS_H
@@ -18,8 +18,8 @@
 #include "cachemon/base/progress.h"
 
 struct analysis_options {
-	const struct rule_dirs *dirs; /* of a site's rules; NULL: the program's own alone */
-	uint64_t steps;		      /* bound of a rule; 0: the default */
+	const struct rule_dirs *dirs; /* the site's rules; NULL: only built-in rules */
+	uint64_t steps;		      /* limit of a rule; 0: the default */
 	const struct progress_sink *progress;
 };
 
@@ -38,7 +38,7 @@ struct analysis_grade {
 
 struct analysis_verdict {
 	int64_t advice_id;
-	const char *verdict; /* NULL: could not be judged */
+	const char *verdict; /* NULL: not judged */
 	const char *why;
 };
 
@@ -62,12 +62,12 @@ struct analysis_job {
 	int64_t id;
 	struct analysis_grade grades[GRADE_NR];
 	struct ceiling ceiling;
-	bool several; /* its tasks ran at the same time: stalls may overlap */
-	/* Those that stay, by what they gain; after them those that were merged into these. */
+	bool several; /* its tasks ran in parallel: their stalls may overlap */
+	/* Findings by gain, the largest first; merged findings come last. */
 	const struct finding *findings;
 	size_t nr_findings; /* that stay */
 	size_t nr_all;
-	size_t nr_fixes; /* of those that stay, the first: they gain enough to be fixed */
+	size_t nr_fixes; /* the first findings, whose gain is large enough to fix */
 	struct gain_scale scale;
 };
 
@@ -79,10 +79,10 @@ struct analysis_model {
 };
 
 struct analysis {
-	struct rule_set rules; /* problems of a run of theirs are among its problems */
+	struct rule_set rules; /* includes the problems of a run of its rules */
 	struct analysis_job *jobs;
 	size_t nr_jobs;
-	struct series_job *series; /* of each of jobs */
+	struct series_job *series; /* one for each job */
 	struct analysis_model *models;
 	size_t nr_models;
 	struct analysis_unjudged *unjudged;
@@ -95,12 +95,12 @@ struct analysis {
 	size_t nr_directories;
 };
 
-/* 0, or -errno with a line in err; rules that are wrong are no failure, see rules.problems. */
+/* 0, or -errno with a line in err. A faulty rule is not an error; see rules.problems. */
 int analysis_run(sqlite3 *db, int64_t run_id, const struct analysis_options *options,
 		 struct analysis *ret, struct errtext *err);
 void analysis_free(struct analysis *a);
 
-/* NULL: it is not a watched job. */
+/* NULL if it is not a watched job. */
 const struct analysis_job *analysis_job_of(const struct analysis *a, int64_t job_id);
 const struct series_job *analysis_series_of(const struct analysis *a, int64_t job_id);
 const struct analysis_model *analysis_model_of(const struct analysis *a, int64_t job_id);
@@ -110,18 +110,17 @@ const struct analysis_pattern *analysis_pattern_of(const struct analysis *a, boo
 const struct analysis_directory *analysis_directory_of(const struct analysis *a, int64_t id);
 /* The result of the analysis of a job. */
 enum analysis_answer {
-	ANSWER_FIX,	    /* a finding gains enough to be fixed: the first nr_fixes */
+	ANSWER_FIX,	    /* the first nr_fixes findings gain enough to be fixed */
 	ANSWER_NOTHING,	    /* nothing is worth changing */
-	ANSWER_UNEXPLAINED, /* no finding is to be fixed, and the job waits or is graded D or worse
-			     */
+	ANSWER_UNEXPLAINED, /* no finding to fix, but the job waits or has grade D or worse */
 	ANSWER_TOO_LITTLE,  /* too little was read to judge */
-	ANSWER_UNKNOWN,	    /* no finding is to be fixed, and not all rules could be judged */
+	ANSWER_UNKNOWN,	    /* no finding to fix, and some rules could not be judged */
 	ANSWER_NR
 };
 extern const char *const analysis_answers[ANSWER_NR];
 enum analysis_answer analysis_answer(const struct analysis *a, const struct analysis_job *job);
 
-/* The rule could be judged for this job, and did not hold. */
+/* True if the rule was judged for this job and did not hold. */
 bool analysis_passed(const struct analysis *a, const struct analysis_job *job,
 		     const struct rule *rule);
 

@@ -8,9 +8,9 @@
 #include "cachemon/db/db_rows.h"
 
 /*
- * The size of the distinct pages that the job read: counted where references were recorded, else
- * the sizes of its files if each has a row and a size. A file counts for no more than was read of
- * it.
+ * The size of the job's data set: the distinct pages counted from references if they were recorded,
+ * else the sum of the file sizes if every file has a row with a size. A file counts for at most
+ * what was read of it.
  */
 static struct opt_f64 dataset_bytes(sqlite3 *db, struct arena *a, int64_t job_id)
 {
@@ -51,7 +51,7 @@ static int load_points(sqlite3 *db, struct arena *arena, int64_t job_id, struct 
 	return fill_finish(&r, 0, "timeline", err);
 }
 
-/* A site that replaces the rule by one of its own without the parameter has no floor. */
+/* A site may replace the rule without this parameter; then there is no floor. */
 static double floor_share_of(const struct rule_set *rules)
 {
 	const struct rule *rule = rule_set_rule(rules, "nothing-wrong");
@@ -116,7 +116,7 @@ static int load_verdicts(sqlite3 *db, struct analysis *a, struct errtext *err)
 	return fill_finish(&r, 0, "verdicts", err);
 }
 
-/* name, grade, score and formula are the next columns. */
+/* The next columns are name, grade, score and formula. */
 static void read_grade(struct rows *r, struct analysis_grade grades[GRADE_NR])
 {
 	struct bytes name = rows_bytes(r);
@@ -190,7 +190,7 @@ static int load_patterns(sqlite3 *db, struct analysis *a, struct errtext *err)
 	return fill_finish(&r, 0, "patterns", err);
 }
 
-/* The intervals of each watched job, and its earlier runs. */
+/* Reads the intervals of each watched job, and its earlier runs. */
 static int load_series(sqlite3 *db, struct analysis *a, struct errtext *err)
 {
 	struct arena *arena = &a->rules.arena;

@@ -11,7 +11,7 @@
 #include "advisor/rules/needs.h"
 #include "cachemon/base/vec.h"
 
-/* Why a rule cannot be judged for a job: the first reason that its query gave, and how many. */
+/* Why a rule cannot be judged for a job: the first reason, and the number of reasons. */
 struct doubt {
 	const char *reason;
 	size_t nr;
@@ -23,7 +23,7 @@ struct run {
 	uint64_t steps;
 	struct guard_budget budget; /* of the site's rules */
 	struct analysis *a;
-	bool *judged;	      /* of the rule at hand, a job each */
+	bool *judged;	      /* of the current rule, one for each job */
 	struct doubt *doubts; /* the same */
 	struct finding *list; /* of all rules */
 	size_t nr, room;
@@ -62,7 +62,7 @@ static int end_note(struct run *r, struct fill_row *f)
 	return e;
 }
 
-/* Also for rules that run last. doubt: the only reason why the rule does not hold. */
+/* Covers rules that run last too. doubt: the only reason why the rule does not hold. */
 static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id, const char *reason,
 			 bool doubt)
 {
@@ -109,7 +109,7 @@ static int append_findings(struct run *r, const struct finding *list, size_t nr)
 	return e;
 }
 
-/* Which jobs the rule can be judged for; *ret_any. */
+/* Finds the jobs for which the rule can be judged; *ret_any: there is at least one. */
 static int check_needs(struct run *r, const struct rule *rule, bool *ret_any, struct errtext *err)
 {
 	*ret_any = false;
@@ -137,7 +137,7 @@ static bool found_for(const struct finding *list, size_t nr, int64_t job_id)
 	return false;
 }
 
-/* A job with a finding has been judged, whatever else is in doubt. */
+/* A job with a finding counts as judged, even if something else is in doubt. */
 static int note_doubts(struct run *r, const struct rule *rule, const struct finding *list,
 		       size_t nr)
 {
@@ -161,7 +161,7 @@ static int note_doubts(struct run *r, const struct rule *rule, const struct find
 	return e;
 }
 
-/* A rule that is wrong is a problem of its own, no failure of the analysis. */
+/* A faulty rule is reported as a problem; the analysis goes on. */
 static int run_rule(struct run *r, const struct rule *rule)
 {
 	struct eval eval = {.db = r->db,
@@ -195,8 +195,8 @@ static int run_rule(struct run *r, const struct rule *rule)
 }
 
 /*
- * A job of which a fix gains a third of the time is not graded A: its overall score is at most what
- * the largest of the fixes leaves of the time.
+ * Limits the overall score to the share of the time that would remain after the largest fix.
+ * Without that, a job could get grade A although a fix saves a third of its time.
  */
 static int cap_grade(struct run *r, struct analysis_job *job)
 {
@@ -263,7 +263,7 @@ int analysis_rules(sqlite3 *db, int64_t run_id, const struct analysis_options *o
 		.a = a,
 		.err = err};
 	struct arena *arena = arena_of(&r);
-	/* A rule may turn out to be wrong when its needs were noted already. */
+	/* A rule may turn out to be faulty after its needs were recorded. */
 	size_t room = 2 * a->rules.nr_rules * a->nr_jobs;
 	size_t done = 0;
 	int e = 0;

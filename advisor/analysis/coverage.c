@@ -6,9 +6,9 @@
 
 enum page_bit {
 	PAGE_READ = 1 << 0,   /* at any time */
-	PAGE_CACHED = 1 << 1, /* it was seen to come */
-	PAGE_ASKED = 1 << 2,  /* by a read that did not find it, as far as is known */
-	PAGE_UNUSED = 1 << 3, /* it came unasked, and nobody has read it since */
+	PAGE_CACHED = 1 << 1, /* its arrival was seen */
+	PAGE_ASKED = 1 << 2,  /* brought by a read that missed it, as far as is known */
+	PAGE_UNUSED = 1 << 3, /* prefetched and not read since */
 };
 
 void coverage_divide(struct coverage *c, uint64_t file_pages)
@@ -32,7 +32,7 @@ static void extend_file(uint64_t *file_pages, uint64_t pages)
 
 void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t page_bytes)
 {
-	/* A read may ask for bytes past the end of the file; what it returns does not pass it. */
+	/* A read may ask for bytes past the end of the file, but returns none of them. */
 	if (e->kind == TRACE_OPEN || e->kind == TRACE_SIZE)
 		extend_file(file_pages, pages_of_bytes(e->pos, page_bytes));
 	else if ((e->kind == TRACE_ADD || e->kind == TRACE_REMOVE) && e->pos + e->len >= e->pos)
@@ -87,7 +87,7 @@ static void page_remove(struct coverage_pages *p, uint64_t page)
 	*is &= PAGE_READ;
 }
 
-/* The first of the pages that are counted, and the one after the last. */
+/* The first page that counts, and the page after the last one. */
 static void whole_pages(struct coverage_pages *p, uint64_t first, uint64_t nr, uint64_t *ret_first,
 			uint64_t *ret_end)
 {
@@ -116,7 +116,7 @@ static void bytes_read(struct coverage_pages *p, uint64_t pos, uint64_t len)
 		page_read(p, first);
 }
 
-/* A load from a mapping leaves no event: of what lies around the touch nobody knows. */
+/* A load from a mapping leaves no event, so nothing is known about the pages around the touch. */
 static void pages_mapped(struct coverage_pages *p, const struct trace_event *e)
 {
 	uint64_t first, end;
@@ -179,7 +179,8 @@ void coverage_of_sample(struct coverage *c, const uint64_t pages[COVERAGE_PARTS]
 		uint64_t first = i * c->part_pages;
 		uint64_t has = c->file_pages - first < c->part_pages ? c->file_pages - first
 								     : c->part_pages;
-		/* Pages of a sample are few, and the threshold is at most 2^32. */
+		/* The product cannot overflow: a sample has few pages, and the threshold is at
+		 * most 2^32. */
 		uint64_t estimate = ((pages[i] << 32) + threshold / 2) / threshold;
 
 		c->read[i] = estimate < has ? estimate : has;

@@ -4,23 +4,23 @@
 #include "cachemon/figures/counters.h"
 #include "advisor/analysis/grade.h"
 
-/* Pages that were written again are refaults too, and nothing had to fetch them: of a directory no
- * more pages came back than were fetched. */
+/* The refaults of a directory, at most the pages that it fetched. Pages that were written again
+ * are refaults too, but nothing had to fetch them. */
 #define READ_AGAIN "min(v.refaults, v.demand_pages + v.prefetched_pages)"
 #define JOB_READ_AGAIN                                                                             \
 	"coalesce((SELECT iif(count(*) = count(b.pages), sum(b.pages), NULL) "                     \
 	"  FROM (SELECT " READ_AGAIN " AS pages FROM v_directory v "                               \
 	"    WHERE v.job_id = j.job_id) b), v.refaults)"
 
-/* For a job or a directory, v, of the job j; after the refaults, in the order of
- * read_figures(). */
+/* For v, a job or a directory, and its job j. The order is that of read_figures(), after the
+ * refaults. */
 #define FIGURES                                                                                    \
 	"v.lookups, v.misses, v.all_used, v.added_pages, v.accuracy, v.coverage, "                 \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \
 	"v.lookups + v.faults_major + v.faults_minor, j.sliced, "                                  \
 	"v.faults_major, v.mapped_pages_upper_bound, j.processes, v.untracked "
 
-/* The point of the curve at, or next below, the present size; else its smallest. */
+/* The point of the curve at the present size or the next smaller one; else the smallest size. */
 static const char of_jobs[] =
 	"SELECT v.job_id, 'job', v.job_id, f.floor, "
 	"coalesce((SELECT c.opt_miss_ratio FROM analysis_curve c WHERE c.job_id = v.job_id "
@@ -30,7 +30,7 @@ static const char of_jobs[] =
 	", " FIGURES "FROM v_job v JOIN v_job j ON j.job_id = v.job_id "
 	"LEFT JOIN analysis_curve_fact f ON f.job_id = v.job_id";
 
-/* The curve covers everything that the job read: a directory has none. */
+/* The curve describes the whole job; a directory has none. */
 static const char of_directories[] =
 	"SELECT v.job_id, 'directory', v.directory_id, NULL, NULL, " READ_AGAIN ", " FIGURES
 	"FROM v_job j JOIN v_directory v ON v.job_id = j.job_id";

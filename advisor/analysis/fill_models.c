@@ -5,41 +5,43 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Ratios are 0..1, sizes base pages; NULL: not known, or not to be had. */
+/* Ratios are 0..1, sizes are in base pages. NULL: unknown or not computed. */
 static const char curve_tables[] =
 	"CREATE TEMP TABLE IF NOT EXISTS analysis_curve ("
 	" job_id INTEGER NOT NULL,"
 	" cache_pages INTEGER NOT NULL,"
 	" miss_ratio REAL NOT NULL,"		  /* of an LRU cache of that size */
 	" low REAL NOT NULL, high REAL NOT NULL," /* band of the sampling */
-	" opt_miss_ratio REAL NOT NULL,"	  /* the least that any cache could have */
+	" opt_miss_ratio REAL NOT NULL,"	  /* the lowest miss ratio of any cache */
 	" PRIMARY KEY (job_id, cache_pages)) WITHOUT ROWID;"
 	"CREATE TEMP TABLE IF NOT EXISTS analysis_curve_fact ("
 	" job_id INTEGER PRIMARY KEY,"
-	" absent TEXT,"		    /* why there is no curve; NULL: there is one */
-	" lookups INTEGER,"	    /* of the job while it was sampled */
-	" distinct_pages REAL,"	    /* looked up meanwhile */
-	" floor REAL,"		    /* first touches: no cache size misses less */
-	" removed_again REAL,"	    /* looked up after advice, truncation or drop_caches took it */
-	" present_pages INTEGER,"   /* the most that the job had in the cache */
+	" absent TEXT,"		  /* why there is no curve; NULL: there is one */
+	" lookups INTEGER,"	  /* of the job while it was sampled */
+	" distinct_pages REAL,"	  /* pages looked up while sampled */
+	" floor REAL,"		  /* first touches: the lower bound of misses for any cache size */
+	" removed_again REAL,"	  /* lookups of pages that advice, truncation or drop_caches had
+				   * removed */
+	" present_pages INTEGER," /* the largest number of cached pages of the job */
 	" present_miss_ratio REAL," /* of the curve at that size */
 	" present_low REAL, present_high REAL,"
 	" present_opt_miss_ratio REAL,"
-	" measured_miss_ratio REAL," /* pages that had to come from the device, by lookups */
+	" measured_miss_ratio REAL," /* pages fetched from the device / lookups */
 	" limit_pages INTEGER,"	     /* of the job's memory cgroup */
 	" memory_pages INTEGER,"     /* of the machine */
-	" for90_pages INTEGER," /* that give a hit ratio of 0.9; NULL: no size does, or uncertain */
-	" for90_low_pages INTEGER, for90_high_pages INTEGER," /* by the ends of the band */
-	" reread_order TEXT," /* 'none', 'same', 'shuffled': of epochs */
+	" for90_pages INTEGER," /* for a hit ratio of 0.9; NULL: no size reaches it, or uncertain */
+	" for90_low_pages INTEGER, for90_high_pages INTEGER," /* the ends of its band */
+	" reread_order TEXT," /* order of epochs: 'none', 'same', 'shuffled' */
 	" epochs REAL,"
 	" hot_moves INTEGER,"
-	" kernel_better_up_to REAL, kernel_worse_up_to REAL," /* than LRU, in miss ratio */
-	" model_error REAL,"	/* in addition to the band, either way */
-	" mae_note TEXT,"	/* how far such curves were found to be off */
+	" kernel_better_up_to REAL, kernel_worse_up_to REAL," /* miss ratio of the kernel less that
+							       * of LRU */
+	" model_error REAL,"				      /* added to the band, up and down */
+	" mae_note TEXT,"				      /* typical error of such curves */
 	" broken INTEGER,"	/* the sample ends before the run does */
 	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */
 	" second_opinion TEXT," /* of refault distances: 'none', 'weak', 'same', 'other' */
-	" reason TEXT);";	/* of that, or of the break */
+	" reason TEXT);";	/* reason for the agreement, or for the break */
 
 static const char mae_note[] =
 	"mean error at most 0.01 at 8192 sampled pages, against exact LRU of five traces";

@@ -5,8 +5,7 @@
 #include "cachemon/figures/counters.h"
 
 /*
- * In a sliced run a page that nobody followed was used, or not, while nobody looked: the fates that
- * were seen are those of the slices alone.
+ * In a sliced run, the fate of an untracked page is unknown: known fates are those of the slices.
  */
 #define ADVICE_USED "iif(r.sliced AND x.untracked > 0, NULL, x.used)"
 #define FILE_USED   "iif(r.sliced AND f.untracked > 0, NULL, f.used)"
@@ -23,15 +22,15 @@
 #define FILE_OF_ADVICE SAME_FILE("f")
 #define OTHERS_OF_FILE SAME_FILE("o")
 
-/* Each piece of advice of the watched jobs, with the row of its file where it has one. */
+/* Each piece of advice of the watched jobs, joined with the row of its file if there is one. */
 #define FROM_ADVICE                                                                                \
 	" FROM analysis_scope a JOIN run r ON r.id = a.run_id "                                    \
 	"JOIN job j ON j.run_id = r.id AND j.slot <> 0 JOIN advice x ON x.job_id = j.id "          \
 	"LEFT JOIN file f ON " FILE_OF_ADVICE " "
 
 /*
- * Dropped pages that were written again came back too, and were not read: no more were than the
- * file had to fetch, where its row has all of it.
+ * Dropped pages that were written again came back too, but were not read. So the count is limited
+ * to what the file fetched, if its row is complete.
  */
 static const char moving_query[] =
 	"SELECT x.id, x.kind, x.pages_asked, x.pages_brought, x.pages_dropped, "
@@ -41,7 +40,7 @@ static const char moving_query[] =
 	"x.cached_pages, x.untracked, x.dropped_refaults_others" FROM_ADVICE
 	"WHERE x.kind IN ('willneed', 'readahead', 'dontneed')";
 
-/* The file's own row: windows and pages added are exact in a sliced run too. */
+/* From the file's own row, because windows and added pages are exact in a sliced run too. */
 static const char standing_query[] =
 	"SELECT x.id, x.kind, x.call = 'madvise', f.id, p.name, p.confidence, f.demand_pages, "
 	"f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around, "
@@ -120,7 +119,7 @@ static int fill_from(sqlite3 *db, const char *query, judge_fn judge, struct errt
 		int64_t id = rows_value(&r, 0);
 		const char *kind = rows_bytes(&r).data;
 
-		/* No memory, or damage: a kind is never NULL. */
+		/* Out of memory, or a damaged database: a kind is never NULL. */
 		if (!kind) {
 			r.damage = "advice of no kind";
 			break;

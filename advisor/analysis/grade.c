@@ -10,7 +10,7 @@
 
 const char *const grade_names[GRADE_NR] = {"overall", "hits", "prefetch", "eviction", "stall"};
 
-/* The score from which on a grade is given. */
+/* The lowest score of each grade. */
 static const struct {
 	double from;
 	char letter;
@@ -23,7 +23,8 @@ static const double weights[GRADE_NR] = {
 	[GRADE_STALL] = 0.4,
 };
 
-/* Below that share of lookups that are no first touches there is nothing to judge. */
+/* If the lookups that are not first touches are a smaller share than this, there is nothing to
+ * judge. */
 static const double REUSE_MIN = 0.01;
 
 char grade_letter(double score)
@@ -58,8 +59,8 @@ static void refuse_score(struct grade *g, const char *reason)
 }
 
 /*
- * What had to be fetched, compared with the least possible at this size. Readahead turns first
- * touches into hits. A page that it brought in was not in the cache, so it counts as fetched here.
+ * Compares what was fetched with the minimum at this cache size. Readahead turns first touches into
+ * hits; a page that it brought was not in the cache, so it counts as fetched here.
  */
 static void grade_hits(const struct grade_input *in, struct grade *g)
 {
@@ -111,7 +112,7 @@ static void grade_prefetch(const struct grade_input *in, struct grade *g)
 					       : "nothing was prefetched and then used or evicted");
 		return;
 	}
-	/* Nothing was used: nothing could come in time. */
+	/* Nothing was used, so nothing could come in time. */
 	double in_time = in->timeliness.known ? in->timeliness.value : 0;
 
 	give_score(g, in->accuracy.value * (0.6 + 0.4 * in_time) * (0.8 + 0.2 * in->coverage.value),
@@ -141,7 +142,7 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 			   in->refaults.value, in->added_pages.value, in->lookups.value);
 		return;
 	}
-	/* Of more lookups the score would be higher: what is said holds whatever they were. */
+	/* More lookups would only raise the score, so this holds for any number of lookups. */
 	if (in->sliced && grade_letter(1 - in->refaults.value / base) != 'A') {
 		refuse_score(
 			g,
@@ -219,7 +220,7 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 			      "%s %s %.4f (weight %.1f)", n > 7 ? "," : "", grade_names[i],
 			      g[i].score.value, weights[i]);
 	}
-	/* Two of the four are missing that would be there: a mean of the others is another's. */
+	/* Two of the four grades are missing, so the mean of the rest is not comparable. */
 	if (in->sliced) {
 		refuse_score(all,
 			     "reads were watched in slices: how well hits and prefetch do is not "
@@ -257,7 +258,7 @@ void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR])
 	grade_overall(in, ret);
 }
 
-/* Less than this many times through the data there is no second epoch to look at. */
+/* A job that read its data fewer times than this has no second epoch to judge. */
 static const double EPOCHS_MIN = 1.5;
 
 static struct opt_f64 rest_of(struct opt_f64 share)
@@ -265,7 +266,7 @@ static struct opt_f64 rest_of(struct opt_f64 share)
 	return (struct opt_f64){1 - share.value, share.known};
 }
 
-/* The ceiling of the time after the point at which the whole dataset had been read once. */
+/* The ceiling for the time after the whole data set was read once. */
 static struct opt_f64 after_first(const struct ceiling_input *in)
 {
 	struct opt_f64 stall = {0}, wall = {0}, cpu = {.known = true};

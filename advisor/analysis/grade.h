@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Grades A to F of a job, or of what it read in one directory: from plain figures to a score, a
- * letter and the formula with the figures put in; and how busy an accelerator could be at most
- * while the job feeds it (ceiling_of()). Owns the formulas and the limits of the letters;
- * docs/advisor.md publishes them. Pure.
+ * Grades A to F of a job or of a directory: turns plain figures into a score, a letter and the
+ * formula with its values. Also computes how busy the job can keep an accelerator at most
+ * (ceiling_of()). Owns the formulas and the limits of the letters; docs/advisor.md publishes them.
+ * Pure.
  */
 #ifndef GRADE_H
 #define GRADE_H
@@ -23,42 +23,43 @@ enum grade_kind {
 
 extern const char *const grade_names[GRADE_NR];
 
-/* Absent is what was not measured. Pages, ratios 0..1, nanoseconds. */
+/* Pages, ratios 0..1, nanoseconds. Absent: not measured. */
 struct grade_input {
 	struct opt_f64 lookups, misses, all_used, refaults, added_pages;
-	struct opt_f64 floor;	 /* of the curve: miss ratio that no memory removes */
-	struct opt_f64 opt_miss; /* of the curve: best possible at the present size */
+	struct opt_f64 floor;	 /* of the curve: the miss ratio that no amount of memory removes */
+	struct opt_f64 opt_miss; /* of the curve: the best possible at the present size */
 	struct opt_f64 accuracy, coverage, timeliness;
 	struct opt_f64 stall_ns;
-	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* the whole job's, of a directory too */
-	struct opt_f64 touches; /* lookups and faults: a job without any could not stall */
-	double touches_min;	/* with fewer, and few pages added, there is no overall grade */
-	bool fates_open;	/* nobody followed some of the prefetched pages */
-	bool mapped;		/* it reads through mappings: lookups are of its start */
-	bool sliced;		/* what only the per-read hook sees is an estimate */
+	struct opt_f64 job_stall_ns, wall_ns, cpu_ns; /* always of the whole job, for a directory
+						       * too */
+	struct opt_f64 touches; /* lookups and faults; a job without any could not stall */
+	double touches_min; /* with fewer lookups and few pages added, there is no overall grade */
+	bool fates_open;    /* some prefetched pages were not tracked */
+	bool mapped;	    /* reads through mappings: lookups cover only its start */
+	bool sliced;	    /* figures of the per-read hook are estimates */
 };
 
-/* A job has at least as many as the starts of its programs, which are no work, touch at most. */
+/* The pages that the start of a program touches at most. A job needs more to be graded. */
 #define GRADE_START_TOUCHES 256
 double grade_touches_min(struct opt_f64 processes);
 
 struct grade {
 	char letter; /* 'A' to 'F'; 0: no grade */
 	struct opt_f64 score;
-	char formula[384]; /* with the figures; without a grade, the reason */
+	char formula[384]; /* with its values; without a grade, the reason */
 };
 
 void grade_all(const struct grade_input *in, struct grade ret[GRADE_NR]);
 
 /*
- * The share of its time that a job slept for the page cache: of one reader stall / wall. stall_ns
- * is a part of job_stall_ns or all of it; the shares of parts add up to that of the job.
+ * The share of the wall time that a job slept for the page cache: stall / wall for one reader.
+ * stall_ns is part or all of job_stall_ns; the shares of the parts add up to that of the job.
  */
 struct opt_f64 grade_stall_share(struct opt_f64 stall_ns, struct opt_f64 job_stall_ns,
 				 struct opt_f64 wall_ns, struct opt_f64 cpu_ns);
 char grade_letter(double score);
 
-/* A piece of the timeline, the oldest first. */
+/* An interval; the oldest comes first. */
 struct ceiling_point {
 	int64_t duration_ns;
 	struct opt_i64 stall_ns, cpu_ns, read_bytes;
@@ -67,21 +68,21 @@ struct ceiling_point {
 struct ceiling_input {
 	struct opt_f64 stall_ns, wall_ns, cpu_ns;
 	struct opt_f64 read_bytes;
-	struct opt_f64 dataset_bytes; /* of the distinct pages that were read */
+	struct opt_f64 dataset_bytes; /* size of the distinct pages read */
 	const struct ceiling_point *points;
 	size_t nr_points;
 };
 
-/* 1 - stall / wall, and the same without the first epoch, whose first touches no cache avoids. */
+/* 1 - stall / wall; and the same without the first epoch, whose first touches no cache avoids. */
 struct ceiling {
 	struct opt_f64 overall; /* 0..1 */
 	struct opt_f64 after_first_epoch;
 	struct opt_f64 epochs; /* bytes read / bytes of the dataset */
-	const char *line;      /* ">= 90 %", ">= 70 %", "< 70 %"; NULL: not known */
-	const char *reason;    /* why the first epoch is not apart; NULL: it is */
+	const char *line;      /* ">= 90 %", ">= 70 %", "< 70 %"; NULL: unknown */
+	const char *reason;    /* why the first epoch is not separate; NULL: it is */
 };
 
-/* MLPerf Storage's: of models of images and of volumes, and of climate data. */
+/* The limits of MLPerf Storage: for models of images and volumes, and for climate data. */
 #define CEILING_LINE_HIGH 0.90
 #define CEILING_LINE_LOW  0.70
 

@@ -12,11 +12,11 @@
 
 #define PAGES_MAX (INT64_C(1) << 46)
 
-/* Pages that the job brought into the cache, and those of them that left it. */
+/* Pages that the job brought into the cache, and how many of them were evicted. */
 #define ADDED "(" SQL_brought_pages("") ")"
 #define LEFT  "(" SQL_evicted_pages("") " - coalesce(evicted_not_added, 0))"
 
-/* For the whole run, or for an interval. */
+/* For the whole run, or for one interval. */
 #define COUNTED                                                                                    \
 	SQL_wanted_pages("") ", untracked, lookups, refaults, refault_distance_pages, " ADDED      \
 			     ", " SQL_windows("")
@@ -38,7 +38,7 @@ static double value_or_unknown(struct rows *r)
 	return v.known ? v.value : -1;
 }
 
-/* The columns of the only row; those that are NULL, or all without a row, are -1. */
+/* Reads the columns of the only row. A column that is NULL is -1; without a row, all are. */
 static int ask_of_job(sqlite3 *db, const char *sql, int nr_params, const int64_t params[], int nr,
 		      double ret[], bool *ret_found, struct errtext *err)
 {
@@ -57,7 +57,7 @@ static bool has_curve_table(sqlite3 *db, const char *name)
 					     NULL) == SQLITE_OK;
 }
 
-/* As many as a machine can have; what is not, of damaged counters too, is not known. */
+/* No machine has more pages. A larger value, such as a damaged counter, counts as unknown. */
 static double pages_or_unknown(double bytes, double page_size_bytes)
 {
 	double pages = bytes / page_size_bytes;
@@ -79,8 +79,7 @@ static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
 		c->run_pages = v[BROUGHT] / v[WINDOWS];
 }
 
-/* The sums of a walk over a job's intervals, in the order of time. A sum that no interval knows is
- * -1. */
+/* Sums over the intervals of a job, in order of time. A sum without any known interval is -1. */
 struct walk {
 	double counted[NR_COUNTED]; /* of the intervals before the sample ended */
 	double lookups;
@@ -110,7 +109,7 @@ static void walk_interval(struct walk *w, struct rows *r, double lookups)
 		w->present_max = w->present;
 }
 
-/* Once over the intervals, which may be a hundred thousand. */
+/* One pass, because there may be 100,000 intervals. */
 static int walk_intervals(sqlite3 *db, int64_t job_id, double lookups, struct walk *ret,
 			  struct errtext *err)
 {
@@ -150,8 +149,8 @@ static int load_counts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curv
 	return 0;
 }
 
-/* Where a job's cgroup has a limit, what the cgroup was charged with takes the place of what was
- * counted: it may have been there before the run. */
+/* If the job's cgroup has a limit, its charged memory replaces the counted pages: some were
+ * cached before the run. */
 static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, struct errtext *err)
 {
 	static const char charged[] =
@@ -171,8 +170,8 @@ static int load_charged(sqlite3 *db, int64_t job_id, struct curve_facts *f, stru
 }
 
 /*
- * lookups: of the job while its references were sampled; what was counted after that is left out.
- * 0, -ENOENT: no such job, or -errno of the database.
+ * lookups: of the job while its references were sampled; later ones are left out. 0, -ENOENT: no
+ * such job, or -errno of the database.
  */
 static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve_facts *ret,
 		      struct errtext *err)
@@ -202,11 +201,11 @@ static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve
 	return r;
 }
 
-/* Too few sampled pages for a band that means anything, and too few lookups for a ratio. */
+/* Minimum sampled pages for a meaningful band, and minimum lookups for a ratio. */
 enum { PAGES_MIN = 64, LOOKUPS_MIN = 1000 };
 
-/* The references of pages that are looked up at all, with numbers of their own: readahead brings
- * others, and advice takes them. Arrays are the arena's. */
+/* Keeps the references of pages that were looked up, and renumbers these pages. Other pages were
+ * only brought by readahead or dropped by advice. The arrays are in the arena. */
 static int make_sample(const struct references *r, struct arena *arena, struct curve_sample *ret)
 {
 	struct curve_sample s = {
@@ -215,7 +214,7 @@ static int make_sample(const struct references *r, struct arena *arena, struct c
 		.distinct_pages = (double)r->distinct_pages,
 		.distinct_error = r->distinct_error,
 	};
-	/* 1 + the number of a page; 0: it has none yet. */
+	/* 1 + the number of a page; 0: not numbered yet. */
 	uint32_t *number = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*number));
 	uint32_t *hashes = arena_alloc(arena, (r->nr_pages + 1) * sizeof(*hashes));
 	uint32_t *entries = arena_alloc(arena, (r->nr_entries + 1) * sizeof(*entries));
@@ -246,7 +245,7 @@ static void say_absent(struct job_curve *c, const char *why)
 	snprintf(c->absent, sizeof(c->absent), "%s", why);
 }
 
-/* Why there are few comes first, where that is known. */
+/* If the reason for having few references is known, it comes first. */
 static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 {
 	size_t n = 0;
@@ -266,10 +265,10 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
 }
 
-/* A wider band of hit ratios does not answer anything. */
+/* A hit ratio with a wider band is useless. */
 #define WIDEST_BAND 0.15
 
-/* At the size that was present, or that of all that was read. */
+/* At the size that was cached, or the size of everything that was read. */
 static bool too_wide(struct job_curve *c)
 {
 	double pages = c->facts.counted.present_pages;
@@ -322,7 +321,7 @@ static int from_references(const struct references *r, struct job_curve *c, stru
 	return ret < 0 ? errtext_set(err, ret, "out of memory") : 0;
 }
 
-/* Why there is nothing to make it from; error: what reading it came to, in words too. */
+/* Explains why there is no data for a curve. error: the result of reading the data. */
 static void explain_absence(struct job_curve *c, int error, const char *said)
 {
 	if (error != -ENOENT)

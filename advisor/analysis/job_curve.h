@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The miss-ratio curve of one job of a database, judged, or why it is absent. Owns the way from
- * recorded references to the models of curve/, and the SQL for the other counts; data that a
- * database of an earlier schema does not have is absent.
+ * The miss-ratio curve of one job, with its verdict, or the reason why there is none. Owns the step
+ * from recorded references to the models of curve/, and the SQL of the other counts. Data that an
+ * older schema lacks is absent.
  */
 #ifndef JOB_CURVE_H
 #define JOB_CURVE_H
@@ -15,8 +15,8 @@
 struct curve_facts {
 	struct curve_counted counted;
 	double page_size_bytes;
-	double memory_pages; /* of the machine; < 0: not known */
-	double limit_pages;  /* of the job's memory cgroup; < 0: none, or not known */
+	double memory_pages; /* memory of the machine; < 0: unknown */
+	double limit_pages;  /* limit of the job's memory cgroup; < 0: none or unknown */
 	bool cold, sliced;   /* how it was recorded */
 };
 
@@ -31,7 +31,7 @@ struct job_curve {
 	struct curve_verdict verdict;
 };
 
-/* 0, also when there is no curve; job_curve_free() then. -errno: the database cannot be read. */
+/* 0, also without a curve; then call job_curve_free(). -errno: the database cannot be read. */
 int job_curve_load(sqlite3 *db, int64_t job_id, struct job_curve *ret, struct errtext *err);
 void job_curve_free(struct job_curve *c);
 

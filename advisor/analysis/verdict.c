@@ -12,7 +12,7 @@
 /* A number of pages, windows or calls in a sentence. */
 #define COUNT "%" PRId64
 
-/* Shares from which on a word is right; docs/advisor.md has them. */
+/* The smallest share for which a word is right; docs/advisor.md publishes them. */
 static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
 static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
@@ -86,14 +86,14 @@ static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_
 			   in->dropped.value, in->dropped_refaults.value);
 }
 
-/* The share of the pages asked for that was not cached; absent if unknown. */
+/* The share of the requested pages that was not cached; absent if unknown. */
 static struct opt_i64 missing_of(const struct verdict_input *in)
 {
 	return opt_sub(in->asked, in->redundant);
 }
 
-/* It brought something: what became of that, as far as the pages that nobody followed cannot change
- * it. */
+/* Advice that brought pages: judges their fate, as far as untracked pages cannot change the
+ * verdict. */
 static enum verdict judge_brought(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	struct opt_i64 used = opt_add(in->used, in->used_late);
@@ -168,8 +168,8 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 	}
 }
 
-/* A pattern from counters alone is less certain, and depends on the very windows that are judged
- * here. */
+/* A pattern that comes from counters alone is less certain. It also depends on the windows that
+ * are judged here. */
 static const double OF_COUNTERS = 0.5;
 
 static const char *const in_order[] = {"sequential", "scan_once", "append_follow",
@@ -186,7 +186,7 @@ static bool is_one_of(const struct verdict_standing *in, const char *const *name
 	return false;
 }
 
-/* Whether the order of the reads explains that they had no readahead. */
+/* Whether the order of the reads explains the lack of readahead. */
 static enum verdict by_pattern(const struct verdict_standing *in, const char *brought,
 			       int64_t number, double share, char why[VERDICT_WHY_MAX])
 {
@@ -253,7 +253,7 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 	return by_pattern(in, "reads fetched their pages", in->windows_forced.value, share, why);
 }
 
-/* Its windows were larger: what became of what they brought. */
+/* Its windows were larger: judges the fate of what they brought. */
 static enum verdict judge_larger(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	struct opt_i64 used = opt_add(in->used, in->used_late);
@@ -287,8 +287,8 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 }
 
 /*
- * It doubles the largest window, which is in the next bucket of the histogram then. So is that of a
- * read which asks for more than a window holds, without any advice.
+ * The advice doubles the largest window, which then falls into the next bucket of the histogram. A
+ * read that asks for more than a window does the same without advice.
  */
 static bool is_by_large_reads(const struct verdict_standing *in)
 {

@@ -19,7 +19,7 @@ static size_t cell_at(double share, size_t nr_cells)
 	return cell < nr_cells ? cell : nr_cells - 1;
 }
 
-/* Adds an interval that reaches from one share of the work to another to its cells. */
+/* Adds an interval, which spans two shares of the work, to the cells that it overlaps. */
 static void share_out(double residual, double from, double to, size_t nr_cells, double *values)
 {
 	size_t first = cell_at(from, nr_cells);

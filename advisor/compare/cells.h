@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two runs on one scale: each run is cut into as many cells of equal work, so that cell k of one
- * stands for the same part of the job as cell k of the other, whatever time it took. Owns the
- * cutting; an interval that lies in several cells is shared out by its work.
+ * Puts two runs on one scale: cuts each run into the same number of cells of equal work, so that
+ * cell k is the same part of the job in both runs, however long it took. Owns the cutting. An
+ * interval that overlaps several cells is divided by its work.
  */
 #ifndef COMPARE_CELLS_H
 #define COMPARE_CELLS_H
@@ -11,7 +11,7 @@
 
 enum { CELLS_MAX = 400 };
 
-/* One figure of a run, interval by interval: num / den, and how much of the work was done. */
+/* One figure of a run, by interval: num / den, and the work done. */
 struct compare_series {
 	const double *num;
 	const double *den;
@@ -19,18 +19,18 @@ struct compare_series {
 	size_t nr;
 };
 
-/* As many cells as the run with fewer intervals has, at most CELLS_MAX. */
+/* As many cells as the run with fewer intervals has, CELLS_MAX at most. */
 size_t cells_number(size_t intervals_a, size_t intervals_b);
 
 /*
- * The value of each cell: what it adds to the ratio of the sums, so that their mean is exactly
- * sum(num) / sum(den). ret_ratio: that ratio. -ENODATA when den or work sums to nothing.
+ * The value of each cell is its contribution to the ratio of the sums, so that the mean of all
+ * cells is exactly sum(num) / sum(den), which ret_ratio receives. -ENODATA: den or work sums to 0.
  */
 int cells_values(const struct compare_series *s, size_t nr_cells, double *ret_values,
 		 double *ret_ratio);
 
 double cells_mean(const double *x, size_t nr);
-/* Their standard deviation; 0 of one. */
+/* Their standard deviation; 0 for a single value. */
 double cells_spread(const double *x, size_t nr);
 
 #endif

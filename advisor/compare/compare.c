@@ -15,7 +15,7 @@ struct columns {
 	double *num[2], *den[2], *work[2];
 };
 
-/* While the per-read hook is off, nobody sees reads, nor what they use. */
+/* While the per-read hook is off, nobody sees reads or the use of pages. */
 static bool needs_reads(int counter)
 {
 	enum counter_group g;
@@ -84,16 +84,16 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 	return work == WORK_TIME || (in->known[C_read_bytes] && !is_partial(in));
 }
 
-/* Up to here a share of the one's work is the same share of the other's. */
+/* Up to this difference, equal shares of the work are the same part of the job in both runs. */
 #define SAME_WORK 1.1
 
-/* Fewer cut a run into nothing: where readahead brings all in time there is one in the beginning.
- */
+/* Fewer faults cannot divide a run: if readahead is always in time, they only occur at the
+ * start. */
 enum { FAULTS_MIN = 20 };
 
 /*
- * Bytes measure a run's work when it reads most of the time, and when it does not get most of its
- * data by other ways: pages that faults bring in are in no byte count.
+ * Bytes measure the work of a run that reads most of the time and gets most of its data by reads.
+ * Pages that faults bring in are in no byte count.
  */
 static bool work_fits(const struct compare_run *run, enum compare_work work)
 {
@@ -118,8 +118,8 @@ static bool work_fits(const struct compare_run *run, enum compare_work work)
 	return busy > 0 && busy * 2 >= run->nr;
 }
 
-/* Major faults say how far a job is, not how much it does: a mapping that is advised has more of
- * them. Minor ones say less: the program's own start is full of them. */
+/* Major faults show how far a job is, not how much it does: advice on a mapping changes their
+ * number. Minor faults show less: most belong to the start of the program. */
 enum compare_work compare_choose_work(const struct compare_run *runs, size_t nr,
 				      enum compare_per per)
 {
@@ -136,7 +136,7 @@ enum compare_work compare_choose_work(const struct compare_run *runs, size_t nr,
 	return work;
 }
 
-/* whole: what the job's work is divided by, its sum where figures are of the job. */
+/* whole: the divisor, which is the sum of the work for figures per job. */
 static bool fill_column(const struct compare_run *run, const struct compare_sum *sum,
 			enum compare_work work, double whole, double *ret, bool *partial)
 {
@@ -171,7 +171,7 @@ double compare_scale(const struct compare_result *r, const struct compare_metric
 	return r->work == WORK_TIME ? m->time_scale : m->scale;
 }
 
-/* The least that matters of a figure per GiB, or per second, for as many as the job has of them. */
+/* Scales the smallest relevant difference from per GiB or per second to the whole job. */
 static double least_relevant(const struct compare_result *r, const struct compare_metric *m,
 			     double page_bytes)
 {
@@ -198,7 +198,7 @@ double compare_relevant(const struct compare_result *r, const struct compare_row
 		    least_relevant(r, row->metric, page_bytes));
 }
 
-/* Of a part of the run, or of too many pages of it: there is no share then. */
+/* It covers only part of the run, or too many pages are unknown, so there is no share. */
 static bool fates_unknown(const struct compare_run *run)
 {
 	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);
@@ -217,7 +217,7 @@ bool compare_is_figure(const struct compare_run *run, const struct compare_metri
 	return !m->of_fates || !fates_unknown(run);
 }
 
-/* cells: how many each run is cut into. */
+/* cells: the number of cells of each run. */
 static bool cut_runs(const struct compare_run *const run[2], const struct columns *c,
 		     const struct compare_result *result, const size_t nr[2],
 		     struct compare_row *row, double cells[2][CELLS_MAX])
@@ -241,8 +241,8 @@ static bool cut_runs(const struct compare_run *const run[2], const struct column
 	return true;
 }
 
-/* Cells that a run of few intervals is worth: its last interval may be a moment. Two of which one
- * is half as long as the other are two. */
+/* The number of cells that a short run is worth: its last interval may be very short. Two
+ * intervals of which one is half as long as the other still count as two. */
 static size_t worth_cells(const struct compare_run *run)
 {
 	double sum = 0;
@@ -264,7 +264,7 @@ static double less_work(const struct compare_result *r, bool shorter)
 	return shorter ? r->work_a / r->work_b : r->work_b / r->work_a;
 }
 
-/* Bytes show how far a job is in both runs alike, where they are as many. */
+/* If both runs read equally many bytes, bytes show how far each run is. */
 static bool same_shares(const struct compare_result *r)
 {
 	double ratio = r->work_a / r->work_b;
@@ -273,7 +273,7 @@ static bool same_shares(const struct compare_result *r)
 	       ratio * SAME_WORK >= 1;
 }
 
-/* Sums of shares of equal work differ in their last digits. */
+/* Sums of equal shares of work may differ in their last digits. */
 static double difference_of(const struct compare_row *row)
 {
 	double d = row->b - row->a;
@@ -297,7 +297,8 @@ static struct paired test_row(const struct compare_run *const run[2], const stru
 	t = result->test == TEST_LONE ? paired_lone(cells[0], nr[0], cells[1], nr[1],
 						    less_work(result, shorter), same_shares(result))
 				      : paired_test(cells[0], cells[1], result->cells);
-	/* What goes with the work cell by cell is one value a run, as a job's work is. */
+	/* A figure that is proportional to the work in every cell yields one value per run, as
+	 * the work itself does. */
 	if (result->per == PER_JOB && t.why == PAIRED_TESTED && !(t.error > 0))
 		t.why = PAIRED_OF_WORK;
 	t.difference = difference_of(row);
@@ -340,7 +341,7 @@ void compare_judge_row(struct compare_row *row)
 									      : OUTCOME_WORSE;
 }
 
-/* Stalls that are a hundredth of the time are no matter, whatever became of them. */
+/* A stall below 1 % of the time does not matter, however it changed. */
 void compare_relate_to_time(struct compare_result *r)
 {
 	double time = 0;
@@ -370,8 +371,8 @@ static void judge_all(struct compare_result *r)
 	}
 }
 
-/* What the time says decides; where it says nothing, what it comes from. Only where time or stall
- * was tested, and nothing differs, is there no difference. */
+/* The time decides. If it has no verdict, its causes decide. "No difference" needs a test of
+ * time or stall that found none. */
 void compare_give_verdict(struct compare_result *r)
 {
 	r->verdict = VERDICT_UNTESTED;
@@ -421,7 +422,7 @@ size_t compare_nr_metrics(void)
 	return nr;
 }
 
-/* A run of few intervals is cut into no more pieces than it has; the other one gives the error. */
+/* The short run has no more cells than intervals; the long run provides the error. */
 static void choose_test(struct compare_result *r)
 {
 	size_t few = r->intervals_a < r->intervals_b ? r->intervals_a : r->intervals_b;

@@ -11,13 +11,13 @@
 #include "advisor/stats/stats.h"
 
 /*
- * Few runs have few possible p: with 4 a side the smallest is 0.029. So the time (or what stands
- * for it) has most of the 5 % of false alarms, and all other figures share the rest; where the time
- * differs they share all of it.
+ * Few runs have few possible p: with 4 per side the smallest is 0.029. So the time (or its
+ * substitute) gets most of the 5 % of false alarms, and all other figures share the rest. If the
+ * time differs, they share all of it.
  */
 #define FIRST_PART 0.6
 
-/* Both sides, one after the other. */
+/* The values of both sides, one side after the other. */
 struct sides {
 	const struct compare_run *runs;
 	size_t nr[2];
@@ -95,7 +95,7 @@ static int compare_one(const struct sides *s, const struct compare_result *r, do
 	return 0;
 }
 
-/* The one that decides first: time, or stall where there is none. NULL: neither is known. */
+/* The figure that decides first: time, or else stall. NULL: both are unknown. */
 static struct compare_row *first_row(struct compare_result *r)
 {
 	for (size_t i = 0; i < r->nr_rows; i++)
@@ -110,7 +110,7 @@ static void withdraw_p(struct compare_row *row)
 	row->test.why = PAIRED_TOO_FEW_RUNS;
 }
 
-/* Those that no values could have made significant are not tested. */
+/* A metric that no values could make significant is not tested. */
 static void adjust_others(struct compare_result *r, const struct compare_row *first)
 {
 	double part = !first ? 1 : first->p_adjusted <= COMPARE_LEVEL ? 1 : 1 - FIRST_PART;

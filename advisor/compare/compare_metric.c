@@ -7,7 +7,7 @@
 
 #define RATIO(name) .num = SUM(PART_##name), .den = SUM(WHOLE_##name)
 
-/* 0.1 % of the pages of a GiB; a hundredth of all; a twentieth of what it was. */
+/* Three limits: 0.1 % of the pages of a GiB, 1 % of all, 5 % of the value before. */
 #define FEW_OF_GIB     0.001
 #define FEW_SHARE      0.01
 #define TWENTIETH      0.05
@@ -22,8 +22,9 @@
 	.unit = "ratio", .time_unit = "ratio", .scale = 1, .time_scale = 1, .job_unit = "ratio",   \
 	.job_scale = 1, .share = true
 #define RATIO_UNIT SHARE_UNIT, .relevant_least = FEW_SHARE
-/* What a share of the prefetched pages is worth is in misses, waste and stall, which have rows of
- * their own: a few points of it, of fewer pages perhaps, are neither gain nor loss. */
+/* The share of prefetched pages has no better side: its effects are misses, waste and stall,
+ * which have their own rows. A few points of it, perhaps of fewer pages, are neither gain nor
+ * loss. */
 #define PREFETCH_UNIT SHARE_UNIT, .relevant_least = PREFETCH_SHARE, .of_fates = true
 #define TIME_UNIT                                                                                  \
 	.unit = "s per GiB read", .scale = METRIC_GIB * NS, .job_unit = "s", .job_scale = NS,      \

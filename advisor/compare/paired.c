@@ -7,16 +7,17 @@
 #include "advisor/compare/cells.h"
 #include "advisor/stats/stats.h"
 
-/* A step in the sum of both runs that explains so much of its variance is a phase of the job. */
+/* A step in the sum of both runs that explains this share of its variance is a phase of the job. */
 #define PHASE_SHARE 0.75
-#define PHASE_ALIKE 0.75 /* the lesser step of both runs, of the greater */
+#define PHASE_ALIKE 0.75 /* the smaller step of both runs / the larger one */
 /*
- * Autocorrelation is known with an error: it is taken for higher than it looks. Two standard
- * errors, for runs are judged that look less alike than they are, and left out that look more so.
+ * The estimate of autocorrelation has an error, so it is raised by two standard errors. Without
+ * that, pairs that look less alike than they are would be tested, and pairs that look more alike
+ * would be left out.
  */
 #define LAG_MARGIN  2.0
-#define LAG_DEGREES 0.5	  /* of degrees of freedom, where the error has the whole margin already */
-#define SAME_CELLS  1e-12 /* of the size of the values: rounding alone */
+#define LAG_DEGREES 0.5	  /* degrees of freedom for which the error already has its whole margin */
+#define SAME_CELLS  1e-12 /* relative to the values: a rounding error */
 #define LEVEL	    0.05
 #define POWER	    0.8
 #define FEW_MARGIN  1.25
@@ -32,10 +33,10 @@ static double mean_of(const double *x, size_t from, size_t to)
 }
 
 /*
- * A beginning of the job is in both runs. What one run has alone may be a burst that happened to
- * come first; taken for a phase it would be a difference that nothing speaks against. A difference
- * of the rest, which is longer, may come with a beginning that only one run has: what is warm
- * later shows a step, and what never gets warm does not.
+ * A beginning of the job shows in both runs. A step in only one run may be a burst that came first
+ * by chance; treating it as a phase would create a difference that nothing contradicts. But the
+ * rest, which is longer, may really differ and then only one run has a beginning: a run that gets
+ * warm shows a step, and a run that never gets warm does not.
  */
 static bool is_of_both(const double *a, const double *b, size_t at, size_t nr)
 {
@@ -50,9 +51,8 @@ static bool is_of_both(const double *a, const double *b, size_t at, size_t nr)
 }
 
 /*
- * Where the job goes over from its beginning to the rest, as the sum of both runs shows it. The
- * sum knows nothing of the difference that is tested when the runs are alike, so looking at it
- * first makes no false alarms.
+ * Finds where the job's beginning ends, from the sum of both runs. The sum is independent of the
+ * difference that is tested if the runs are alike, so this choice makes no false alarms.
  */
 static struct phases phases_of(const double *a, const double *b, size_t nr)
 {
@@ -104,8 +104,8 @@ static size_t batches_of(const struct phases *p, size_t phase, size_t batches)
 }
 
 /*
- * The standard error of the mean, from the means of batches. Batches of alike cells are still a
- * little alike, and look more alike than they are to one another: by how much follows from phi.
+ * The standard error of the mean, from the means of batches. Batches of autocorrelated cells are
+ * still correlated, and look closer to each other than they are; phi gives the correction.
  */
 static double batch_error(const double *r, const struct phases *p, size_t batches, double phi)
 {
@@ -134,7 +134,7 @@ static double batch_error(const double *r, const struct phases *p, size_t batche
 		    fmax(variance_of_mean(phi, nr) * nr * degrees / expected, 1));
 }
 
-/* Every cell differs by the same: nothing is left to chance. */
+/* Every cell differs by the same amount: there is no noise. */
 static void judge_constant(struct paired *ret, size_t nr)
 {
 	ret->effective_cells = (double)nr;
@@ -144,7 +144,7 @@ static void judge_constant(struct paired *ret, size_t nr)
 	ret->p = ret->difference == 0 ? 1 : 0;
 }
 
-/* t, p and detectable from difference, error and degrees. */
+/* t, p and detectable, from difference, error and degrees of freedom. */
 static void conclude_test(struct paired *ret)
 {
 	ret->t = ret->difference / ret->error;
@@ -153,7 +153,8 @@ static void conclude_test(struct paired *ret)
 					stats_student_quantile(POWER, ret->degrees));
 }
 
-/* Too alike for batches: as many values as they are worth, with so few degrees of freedom. */
+/* Too autocorrelated for batches: uses the effective number of values, with as few degrees of
+ * freedom. */
 static void judge_few(struct paired *ret, const double *r, const struct phases *p)
 {
 	size_t nr = p->start[p->nr];
@@ -228,9 +229,9 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 }
 
 /*
- * Whether the other run's own step, at the same place and the same way, is nearly all that changes
- * in it. The residuals of one run are in the sum that chose the place, so a step that this run has
- * alone, or against a run that has none, may be chance that was looked for.
+ * Whether a step of the other run, at the same place and in the same direction, explains nearly all
+ * of its change. The place was chosen from the sum, which contains the noise of both runs. So a
+ * step that only one run has may be noise that the choice selected.
  */
 static bool steps_too(const double *x, const double *other, size_t at, size_t nr)
 {
@@ -245,7 +246,7 @@ static bool steps_too(const double *x, const double *other, size_t at, size_t nr
 	       explained >= PHASE_SHARE * total;
 }
 
-/* x less the mean of its phase; the largest of what is left and of the values. */
+/* x without the mean of its phase. Returns the largest residual and the largest value. */
 static void residuals_alone(const double *x, const struct phases *p, double *r, double *ret_left,
 			    double *ret_size)
 {
@@ -260,9 +261,9 @@ static void residuals_alone(const double *x, const struct phases *p, double *r, 
 	}
 }
 
-/* The error of the mean of one run, its degrees and effective_cells. other: the other run's values
- * at the same shares of the work, to distinguish a beginning of the job from a burst; NULL: not
- * known, and no phase is taken off. A constant series is PAIRED_TOO_ALIKE. */
+/* The error of the mean of one run, its degrees of freedom and effective_cells. other: the other
+ * run's values at the same shares of the work, to distinguish a beginning of the job from a
+ * burst; NULL: unknown, and no phase is removed. A constant series is PAIRED_TOO_ALIKE. */
 static struct paired test_alone(const double *x, size_t nr, const double *other)
 {
 	struct paired ret = {.why = PAIRED_TOO_FEW};
@@ -305,8 +306,8 @@ static void add_error(struct paired *t, double work, double spread, size_t few)
 	t->error = sqrt(one + other);
 }
 
-/* Phases of the long run alone; the short run is stretched to it and shows which ones both share.
- */
+/* Phases come from the long run. The short run is stretched to its length and shows which phases
+ * both have. */
 static struct paired test_stretched(const double *x, size_t nr, const double *few, size_t nr_few,
 				    bool same_shares)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is the mean of the differences between two runs, cell by cell, more than chance? Student's t on
- * the means of long batches of cells. Owns the test: what makes neighbouring cells alike (they are
- * no independent values) widens it, and what both runs have in common (a cold beginning) does not.
+ * Tests whether the mean of the cell-by-cell differences between two runs is more than chance:
+ * Student's t on the means of long batches of cells. Owns the test. Autocorrelation of neighbouring
+ * cells widens it, and what both runs have in common (a cold beginning) does not.
  */
 #ifndef COMPARE_PAIRED_H
 #define COMPARE_PAIRED_H
@@ -11,73 +11,73 @@
 #include <stddef.h>
 
 enum {
-	PAIRED_CELLS_MIN = 20,	 /* fewer do not show how alike neighbours are */
-	PAIRED_ALIKE_MIN = 30,	 /* nor fewer than these, of neighbours that are very alike */
-	PAIRED_BATCHES_MAX = 10, /* few and long: what is left between them is small */
+	PAIRED_CELLS_MIN = 20,	 /* with fewer cells, autocorrelation cannot be estimated */
+	PAIRED_ALIKE_MIN = 30,	 /* the same for cells with strong autocorrelation */
+	PAIRED_BATCHES_MAX = 10, /* few and long, so that little correlation remains between them */
 };
 
-/* Independent cells that all are worth: below the first there is no test, from the second on it is
- * made of batches (half as many again of a run in two phases). */
+/* Effective number of independent cells. Below the first limit there is no test; from the second
+ * one upwards the test uses batches (half as many again if a run has two phases). */
 #define PAIRED_EFFECTIVE_MIN 3.0
 #define PAIRED_BATCHES_OF    6.0
-/* On the standard error: with it false alarms are as rare as the level says among the pairs that
- * are judged, not only among all; docs/advisor.md has the rates. */
+/* A factor on the standard error. It keeps false alarms at the nominal level among the pairs
+ * that are judged, not only among all pairs; docs/advisor.md has the rates. */
 #define PAIRED_ERROR_MARGIN 1.15
 
 enum paired_why {
 	PAIRED_TESTED,
 	PAIRED_TOO_FEW,	     /* cells */
-	PAIRED_TOO_ALIKE,    /* neighbouring cells: worth fewer than PAIRED_EFFECTIVE_MIN */
-	PAIRED_OF_WORK,	     /* it goes with what the runs are cut by: one value a run */
-	PAIRED_TOO_FEW_RUNS, /* of each side, for a test of so many figures */
+	PAIRED_TOO_ALIKE,    /* autocorrelated: worth fewer than PAIRED_EFFECTIVE_MIN cells */
+	PAIRED_OF_WORK,	     /* proportional to the unit of work: one value per run */
+	PAIRED_TOO_FEW_RUNS, /* too few runs per side for so many figures */
 };
 
 struct paired {
 	enum paired_why why;
-	double difference; /* mean of b - a; the one figure that is there without a test too */
+	double difference; /* mean of b - a; known without a test too */
 	double spread_a;   /* standard deviation of the cells of a */
 	double spread_b;
 	double effective_cells;
-	size_t first_phase_cells; /* a beginning that both runs have apart; 0: none */
+	size_t first_phase_cells; /* first cell after a beginning that both runs have; 0: none */
 	size_t batches;
 	double error; /* standard error of the difference */
 	double degrees;
 	double t;
 	double p;	   /* two-sided */
-	double detectable; /* a difference that 4 of 5 such pairs would show at p <= 0.05 */
+	double detectable; /* the difference that 4 of 5 such pairs would show at p <= 0.05 */
 };
 
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
 
 /*
- * A long run and one of few intervals: too few to say how alike neighbours are, as after a change
- * that made a job ten times faster. If both were runs of one process, the error of the long one's
- * mean would be the short one's too, as far as both did as much; so the long run alone gives it, or
- * what the short one's few values say if that is more. Nothing is paired.
+ * A long run and a run of few intervals, such as after a change that made a job ten times faster.
+ * The short run has too few intervals to estimate its autocorrelation. If both runs come from one
+ * process, the error of the long run's mean, scaled by work, is the short run's too. So the error
+ * comes from the long run alone, or from the values of the short run if theirs is larger. Nothing
+ * is paired.
  */
 
-/* One value alone says nothing of its run: with it false alarms of jobs in bursts were up to 46 %.
- */
+/* One value shows nothing about its run: it caused up to 46 % false alarms for jobs with bursts. */
 enum { LONE_CELLS_MIN = 2 };
 
-/* A run that did less than half of the other's work may have ended in one phase of it: with a 60th
- * part of the work false alarms of a job in epochs were up to 19 %. */
+/* A run that did less than half of the other's work may have ended within a phase: with a 60th
+ * of the work, false alarms reached 19 % for a job with epochs. */
 #define LONE_WORK_MAX 2.0
 
-/* The short run's neighbours are taken for so alike that as many values are worth one, and all of
- * them for no more than so many: with 19 for 6, bursts of a quarter of a run made 11 % false
- * alarms. */
+/* The short run is assumed to be strongly autocorrelated: this many of its values count as one,
+ * and all of them count as this many at most. With 19 and 6, bursts of a quarter of a run caused
+ * 11 % false alarms. */
 #define LONE_ALIKE 3.0
 #define LONE_WORTH 3.0
 
 /*
- * a and b: the cells of both runs, in order, each run cut by itself. work: how much more of it the
- * longer one did; the shorter one's mean is so much less sure. The longer one gives the figures
- * that one run has (effective_cells, batches). PAIRED_TOO_FEW: the longer one has fewer cells than
- * PAIRED_CELLS_MIN, the shorter fewer than LONE_CELLS_MIN, or less than half of the work.
- * PAIRED_TOO_ALIKE: also a longer one that never changes. same_shares: a share of the one's work is
- * the same share of the other's, so that a beginning that both show is taken off.
+ * a and b: the cells of both runs, in order; each run is cut separately. work: how much more work
+ * the longer run did, which makes the mean of the shorter run less certain. The longer run provides
+ * the figures of a single run (effective_cells, batches). PAIRED_TOO_FEW: the longer run has fewer
+ * cells than PAIRED_CELLS_MIN, or the shorter run fewer than LONE_CELLS_MIN or less than half of
+ * the work. PAIRED_TOO_ALIKE: also a longer run that never changes. same_shares: equal shares of
+ * the work are the same part of the job, so that a common beginning is removed.
  */
 struct paired paired_lone(const double *a, size_t nr_a, const double *b, size_t nr_b, double work,
 			  bool same_shares);

@@ -15,7 +15,7 @@
 
 enum { BOTH_MAX = 2 * RANKS_MAX };
 
-/* In how many ways so many of these doubled ranks have each sum. NULL: no memory. */
+/* Counts the subsets of nr of these doubled ranks for each sum. NULL: no memory. */
 static double *count_sums(const size_t *doubled, size_t nr, size_t of, size_t top)
 {
 	double *ways = calloc((of + 1) * (top + 1), sizeof(*ways));
@@ -31,7 +31,7 @@ static double *count_sums(const size_t *doubled, size_t nr, size_t of, size_t to
 	return ways;
 }
 
-/* The share of all ways whose sum is at least so far from the middle. */
+/* The share of all subsets whose sum is at least this far from the middle. */
 static double share_beyond(const double *ways, size_t top, double middle, double distance)
 {
 	double all = 0;
@@ -45,7 +45,7 @@ static double share_beyond(const double *ways, size_t top, double middle, double
 	return beyond / all;
 }
 
-/* Of values without ties: how many differences lie outside of the interval on either side, and the
+/* For values without ties: how many differences lie outside the interval on either side, and the
  * largest p that is at most LEVEL. */
 static size_t differences_outside(const double *ways, size_t top, size_t least, double *ret_level)
 {
@@ -71,7 +71,7 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The shift: those differences between the groups that the test does not reject. */
+/* The shift: the differences between the groups that the test does not reject. */
 static void find_interval(const double *a, size_t nr_a, const double *b, size_t nr_b,
 			  size_t outside, struct ranks *ret)
 {
@@ -89,7 +89,7 @@ static void find_interval(const double *a, size_t nr_a, const double *b, size_t 
 	ret->high = differences[nr - outside];
 }
 
-/* level: of this test, 0: it never rejects. */
+/* level: of this test; 0: it never rejects. */
 static double detectable_shift(const double *a, size_t nr_a, const double *b, size_t nr_b,
 			       double level)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Do the values of two groups of runs differ by more than chance? The Mann-Whitney test (Wilcoxon's
- * rank sum test), exact: every way to split the ranks into two groups is counted, ties included.
- * It assumes that the runs are independent, and nothing about how their values are distributed.
+ * Tests whether the values of two groups of runs differ by more than chance, by the exact
+ * Mann-Whitney test (Wilcoxon's rank sum test): it counts every way to split the ranks into two
+ * groups, ties included. It assumes independent runs, and nothing about the distribution of their
+ * values.
  */
 #ifndef COMPARE_RANKS_H
 #define COMPARE_RANKS_H
@@ -13,12 +14,11 @@
 enum { RANKS_MAX = 40 }; /* values in a group */
 
 struct ranks {
-	double u;     /* pairs in which the value of b is the larger one; equal ones count half */
-	double p;     /* two-sided */
-	bool bounded; /* the interval is known */
+	double u;	   /* pairs in which b is larger; ties count half */
+	double p;	   /* two-sided */
+	bool bounded;	   /* the interval is known */
 	double low, high;  /* 95 % interval of the shift from a to b */
-	double detectable; /* a shift that 4 of 5 such pairs of groups would show; NAN: none would
-			    */
+	double detectable; /* the shift that 4 of 5 such pairs of groups would show; NAN: none */
 };
 
 /* 1 to RANKS_MAX values each. 0 or -ENOMEM. */

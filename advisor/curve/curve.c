@@ -9,7 +9,7 @@
 #include "advisor/curve/stack.h"
 #include "cachemon/base/order.h"
 
-/* For all simulations of OPT together: about a second. */
+/* The cost limit of all OPT simulations together: about a second. */
 enum { OPT_ENTRIES_MAX = 20000000 };
 
 enum { LINEAR_POINTS = 24, LOG_STEPS = 2 /* a doubling */, LOG_POINTS = 30 };
@@ -22,7 +22,7 @@ static void sizes_add(struct curve *c, double size)
 		c->sizes[c->nr_sizes++] = n;
 }
 
-/* Even steps, for what falls at some size, and even ratios, for small caches. */
+/* Even steps show changes at any size; even ratios show small caches. */
 static void choose_sizes(struct curve *c)
 {
 	uint32_t max = c->estimate.nr_pages;
@@ -46,7 +46,7 @@ static void misses_add(struct curve_misses *sum, const struct curve_misses *m)
 	sum->by_lookups += m->by_lookups;
 }
 
-/* misses[k]: lookups at a distance above k. Counts what misses in any cache, too. */
+/* misses[k]: lookups at a distance above k. Also counts lookups that miss in any cache. */
 static void count_misses(const struct curve_sample *s, const uint32_t distances[],
 			 const uint32_t lookups[], struct curve_misses misses[], struct curve *c)
 {
@@ -61,8 +61,8 @@ static void count_misses(const struct curve_sample *s, const uint32_t distances[
 		again += distances[i] == STACK_AGAIN;
 		if (distances[i] == STACK_REMOVED)
 			continue;
-		/* Distances begin at 1: a hit at d, and in all larger caches, is a miss at d -
-		 * 1. */
+		/* Distances begin at 1: a hit at distance d, and in all larger caches, is a miss
+		 * at d - 1. */
 		m = &misses[distances[i] >= STACK_AGAIN ? s->nr_pages : distances[i] - 1];
 		m->of_group[curve_group(s->hashes[page])]++;
 		m->by_lookups += lookups[page];
@@ -73,7 +73,7 @@ static void count_misses(const struct curve_sample *s, const uint32_t distances[
 	c->removed_again = again;
 }
 
-/* The sizes between two that were simulated. */
+/* The sizes between two simulated sizes. */
 static void fill_between(struct curve_misses misses[], uint32_t from, uint32_t to)
 {
 	const struct curve_misses *a = &misses[from];
@@ -92,7 +92,7 @@ static void fill_between(struct curve_misses misses[], uint32_t from, uint32_t t
 static int simulate_opt(const struct curve_sample *s, const struct curve *c,
 			const uint32_t lookups[], struct curve_misses misses[])
 {
-	/* All sizes of a usual sample, some of a long one; the last always. */
+	/* All sizes of a usual sample, some sizes of a long one; always the last size. */
 	size_t step = 1 + c->nr_sizes * s->nr_entries / OPT_ENTRIES_MAX;
 	struct opt *opt = NULL;
 	uint32_t before = 0;
@@ -107,7 +107,7 @@ static int simulate_opt(const struct curve_sample *s, const struct curve *c,
 	return ret;
 }
 
-/* Between two sizes that were simulated OPT is a line, and LRU may fall below it in one step. */
+/* OPT is interpolated between two simulated sizes, and LRU may fall below it in one step. */
 static void clamp_opt(struct curve *c)
 {
 	for (uint32_t k = 0; k <= c->lru.size_max; k++) {

@@ -8,7 +8,7 @@
 
 #include "cachemon/base/order.h"
 
-/* A page is in the LRU list, or left at a certain count of evictions. */
+/* A page is in the LRU list, or left it at a certain count of evictions. */
 struct lru_page {
 	uint32_t newer, older;
 	uint32_t left;
@@ -57,7 +57,7 @@ static bool look_up_in_lru(struct lru *l, uint32_t page, uint32_t *ret_distance)
 
 	if (p->cached)
 		unlink_page(l, page);
-	/* The distance is read when the page comes in: room was made for it before. */
+	/* Reads the distance when the page comes in; room was made for it before. */
 	else if (l->cached == l->room)
 		evict_page(l, l->pages[l->ends].newer);
 	if (refault)
@@ -110,11 +110,11 @@ int refault_simulate(const struct curve_sample *s, uint32_t cache_pages, struct 
 	return 0;
 }
 
-/* The cache was not of one size all the time. */
+/* The size of the cache varied. */
 #define SIZE_ERROR 0.05
 
-/* Distances are counted for 64 pages at a time, from the last of them that left: too short where
- * they leave one by one. */
+/* The kernel counts distances in batches of 64 pages, so they are too short when pages leave one
+ * by one. */
 enum { NEIGHBOURS = 64, REFAULTS_MIN = 100 };
 
 static void compare_ratios(const struct curve *c, const struct curve_counted *counted,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a curve describes the cache that the job had: the miss ratio that was measured, at the
- * size the cache had, and the refault distances that were counted, held against the curve. Owns the
- * comparison, its words, and the simulation of refaults (refault_simulate() is in curve_judge.c).
+ * Judges whether a curve describes the cache that the job had: compares it with the measured miss
+ * ratio at the cache's size and with the counted refault distances. Owns the comparison, its words,
+ * and the simulation of refaults (refault_simulate() is in curve_judge.c).
  */
 #ifndef CURVE_JUDGE_H
 #define CURVE_JUDGE_H
@@ -10,23 +10,22 @@
 #include "advisor/curve/curve.h"
 #include "advisor/curve/curve_sample.h"
 
-/* The two opinions differ by more than this: uncertain. */
+/* Curve and measurement differ by more than this: uncertain. */
 #define CURVE_DISAGREEMENT 0.2
 
 /* Counted values. < 0: unknown. */
 struct curve_counted {
-	double present_pages; /* the most that the job had in the cache */
-	/* Pages that lookups brought from the device, by themselves or ahead of them, by lookups.
-	 */
+	double present_pages; /* the largest number of cached pages of the job */
+	/* Pages that lookups fetched from the device, directly or by prefetch / lookups. */
 	double miss_low, miss_high;
 	double refaults;
-	double refault_distance; /* mean, in pages of the job that left in between */
-	double run_pages;	 /* that come in together, on average */
+	double refault_distance; /* mean, in evictions of the job's pages in between */
+	double run_pages;	 /* mean pages that come in together */
 };
 
 enum curve_opinion {
-	OPINION_NONE, /* nothing to be compared */
-	OPINION_WEAK, /* a lower bound that does not contradict */
+	OPINION_NONE, /* nothing to compare */
+	OPINION_WEAK, /* a lower bound that does not contradict the curve */
 	OPINION_SAME,
 	OPINION_OTHER,
 };
@@ -34,11 +33,11 @@ enum curve_opinion {
 struct curve_verdict {
 	bool compared;
 	struct curve_point present;
-	double expected_low, expected_high; /* with what the kernel may differ from LRU by */
+	double expected_low, expected_high; /* includes the kernel's possible difference from LRU */
 	bool outside;
 	enum curve_opinion refaults;
-	double refault_distance; /* that the curve lets expect, in pages of the job; < 0: none */
-	bool uncertain;		 /* then no figure beyond the present is to be given */
+	double refault_distance; /* that the curve predicts, in pages of the job; < 0: none */
+	bool uncertain;		 /* then only the figure at the present size is valid */
 	char reason[320];	 /* a sentence; "": certain */
 };
 
@@ -47,15 +46,15 @@ int curve_judge(const struct curve *c, const struct curve_sample *s,
 		const struct curve_counted *counted, struct curve_verdict *ret);
 
 /*
- * The refault distances that an LRU cache of some size would have had on the sample: the second
- * opinion on the curve, to be compared with the counted distances.
+ * The refault distances that an LRU cache of some size would have on the sample, for comparison
+ * with the counted distances.
  */
 struct refault_model {
-	uint32_t refaults; /* lookups of sampled pages that had been in the cache before */
+	uint32_t refaults;	      /* lookups of sampled pages that had been cached before */
 	double mean_distance, median; /* sampled pages that left the cache in between */
 };
 
-/* A cache of so many sampled pages (>= 1). 0 or -ENOMEM. */
+/* For a cache of this many sampled pages (>= 1). 0 or -ENOMEM. */
 int refault_simulate(const struct curve_sample *s, uint32_t cache_pages, struct refault_model *ret);
 
 #endif

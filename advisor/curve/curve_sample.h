@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A reference string as the models of this directory read it: every lookup of some pages of a job,
+ * The reference string that the models of this directory read: every lookup of some pages of a job,
  * in order. Owns the type and the coding of an entry; advisor/analysis/job_curve.h makes samples.
  */
 #ifndef CURVE_SAMPLE_H
@@ -18,11 +18,11 @@ struct curve_sample {
 	const uint32_t *entries; /* page << 1 | removed */
 	size_t nr_entries;
 	const uint32_t *hashes; /* by page; all below the threshold */
-	uint32_t nr_pages;	/* each is looked up at least once */
-	uint64_t threshold;    /* of CURVE_HASHES: pages whose hash is below it are in the sample */
-	double lookups;	       /* of the job while its references were sampled, all pages */
-	double distinct_pages; /* looked up meanwhile; < 0: not known */
-	double distinct_error; /* relative standard error of it; 0: counted */
+	uint32_t nr_pages;	/* each page is looked up at least once */
+	uint64_t threshold;	/* of CURVE_HASHES: pages with a smaller hash are in the sample */
+	double lookups;		/* of the job while its references were sampled, all pages */
+	double distinct_pages;	/* pages looked up while sampled; < 0: unknown */
+	double distinct_error;	/* relative standard error of it; 0: exact */
 };
 
 static inline uint32_t curve_entry_page(uint32_t entry)
@@ -30,7 +30,7 @@ static inline uint32_t curve_entry_page(uint32_t entry)
 	return entry >> 1;
 }
 
-/* The page left the cache by advice, truncation or drop_caches, whatever the size of the cache. */
+/* The page was removed by advice, truncation or drop_caches, whatever the size of the cache. */
 static inline bool curve_entry_removed(uint32_t entry)
 {
 	return entry & 1;

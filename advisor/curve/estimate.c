@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The slope of sampled pages, for hotter ones; chosen by curve_accuracy. */
+/* Scales the slope of sampled pages for hotter pages; chosen with curve_accuracy. */
 #define HOTTER_SHARE 0.5
 
-/* Pages of the sample by its rate are no second knowledge. */
+/* An M that was estimated from the sampling rate adds no information. */
 static bool is_from_sample(const struct curve_sample *s, double rate)
 {
 	double own_error = sqrt((1 - rate) / s->nr_pages);
@@ -32,7 +32,7 @@ int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struc
 		e.distinct_pages = s->distinct_pages;
 		e.distinct_error = s->distinct_error;
 	}
-	/* An estimated number of pages may be a little less than what is in the sample. */
+	/* An estimated number of pages may be slightly less than the sample has. */
 	if (e.rate > 1 && e.distinct_error > 0 && e.rate < 1 + 4 * e.distinct_error) {
 		e.rate = 1;
 		e.distinct_pages = s->nr_pages;
@@ -55,7 +55,7 @@ uint32_t estimate_size(const struct estimate *e, double cache_pages, uint32_t si
 	return size <= 0 ? 0 : size >= size_max ? size_max : (uint32_t)size;
 }
 
-/* Sum over groups of how far their misses are off what their pages let expect, squared. */
+/* Sum over the groups: (misses - misses expected from their pages) squared. */
 static double spread_of(const struct estimate *e, const uint32_t misses[CURVE_GROUPS], double all)
 {
 	double sum = 0;
@@ -78,7 +78,7 @@ static double sum_of(const uint32_t misses[CURVE_GROUPS])
 	return sum;
 }
 
-/* Misses for each lookup that a page has more than another, 0 to 1. */
+/* Misses per additional lookup of a page, 0 to 1. */
 static double slope_of(const struct estimate *e, const struct curve_misses *m, double all)
 {
 	double mean = e->sampled_lookups / e->nr_pages;
@@ -96,17 +96,17 @@ static double miss_of(const struct estimate *e, const struct curve_misses *m)
 	double slope = slope_of(e, m, all);
 	double pages = 0;
 
-	/* The share of a sample's variance in lookups that is due to its number of pages. */
+	/* The share of the variance of lookups that comes from the number of sampled pages. */
 	if (e->by_threshold)
 		pages = e->sampled_lookups * e->sampled_lookups / e->nr_pages / e->squares;
-	/* It also lacks pages that are hotter than any in it, and therefore miss less. */
+	/* The sample also lacks pages that are hotter than its hottest, which miss less. */
 	if (missing > 0)
 		slope *= HOTTER_SHARE;
 	all += missing * (pages * all / e->sampled_lookups + (1 - pages) * slope);
 	return all / expected;
 }
 
-/* e(c) for all sizes, in place of the band's upper end. */
+/* e(c) for all sizes, stored where the band's upper end will be. */
 static double width_at(const struct estimate *e, const uint32_t misses[CURVE_GROUPS], double miss)
 {
 	double spread = spread_of(e, misses, sum_of(misses));

@@ -26,13 +26,13 @@ enum { CURVE_GROUPS = 16 };
 
 #define CURVE_T 1.75
 
-/* The misses in a cache of some size. */
+/* Misses in a cache of some size. */
 struct curve_misses {
 	uint32_t of_group[CURVE_GROUPS];
-	double by_lookups; /* sum of the lookups of the page that each is of */
+	double by_lookups; /* lookups of the missed pages, summed */
 };
 
-/* By cache size in sampled pages, 0 to size_max; beyond, nothing changes any more. */
+/* By cache size in sampled pages, 0 to size_max; constant above it. */
 struct curve_ratios {
 	double *miss, *low, *high;
 	uint32_t size_max;
@@ -41,16 +41,16 @@ struct curve_ratios {
 struct estimate {
 	double rate; /* R */
 	double lookups;
-	double distinct_pages; /* M, or what the sample says of it */
+	double distinct_pages; /* M, or its estimate from the sample */
 	double distinct_error;
-	bool by_threshold; /* M was not known */
+	bool by_threshold; /* M was unknown */
 	uint32_t pages_in_group[CURVE_GROUPS];
 	uint32_t nr_pages;
 	/* For the sampled pages: lookups, and the sum of their squares. */
 	double sampled_lookups, squares;
 };
 
-/* lookups: by page. -EINVAL: the totals cannot be those of this sample. */
+/* lookups: by page. -EINVAL: the totals contradict the sample. */
 int estimate_begin(const struct curve_sample *s, const uint32_t lookups[], struct estimate *ret);
 
 static inline unsigned int curve_group(uint32_t hash)
@@ -58,7 +58,7 @@ static inline unsigned int curve_group(uint32_t hash)
 	return hash % CURVE_GROUPS;
 }
 
-/* A whole number of sampled pages that a cache of so many pages holds. */
+/* Converts a cache size to a whole number of sampled pages. */
 uint32_t estimate_size(const struct estimate *e, double cache_pages, uint32_t size_max);
 
 /* misses: by size. 0 or -ENOMEM. */

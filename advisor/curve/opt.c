@@ -6,15 +6,15 @@
 #include <string.h>
 
 /*
- * Whom to evict: the root of a tree of maxima over the pages in the cache, each leaf the time of
- * the page's next use. No two pages are used at one time, and those that are never used again have
- * times of their own past the end, so that the time names the page.
+ * Finds the page to evict: a tree of maxima over the cached pages, with the time of each page's
+ * next use in its leaf. These times are unique: a page that is never used again has a time of its
+ * own past the end. So the time identifies the page.
  */
 struct opt {
 	const struct curve_sample *s;
-	uint32_t *next; /* by entry: when its page is used next */
+	uint32_t *next; /* by entry: time of the page's next use */
 	uint32_t nr_leaves;
-	uint32_t *tree; /* 0: not in the cache; the root is 1 */
+	uint32_t *tree; /* 0: not cached; the root is 1 */
 };
 
 void opt_free(struct opt *o)
@@ -26,8 +26,8 @@ void opt_free(struct opt *o)
 	free(o);
 }
 
-/* When each entry's page is looked up next; never is its own time past the end, and so is a
- * lookup after its removal. Times count from 1. */
+/* The time of each entry's next lookup. A lookup that never comes, or comes after the page's
+ * removal, has a unique time past the end. Times begin at 1. */
 static int find_next(struct opt *o)
 {
 	const struct curve_sample *s = o->s;

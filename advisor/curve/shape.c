@@ -8,7 +8,7 @@
 
 #include "advisor/curve/stack.h"
 
-/* Measured against memory-limited cgroups: what the kernel's two lists make of such jobs. */
+/* Measured in memory-limited cgroups: how the kernel's two lists differ from LRU for such jobs. */
 #define SHUFFLED_BETTER 0.10
 #define MOVING_WORSE	0.15
 
@@ -19,7 +19,7 @@
 
 enum { WINDOWS = 8, DISTANT = 4, NEAR_SHARE = 100 };
 
-/* Sums of a linear correlation. */
+/* Sums for a linear correlation. */
 struct pairs {
 	double n, x, y, xx, yy, xy;
 };
@@ -44,7 +44,7 @@ static double pairs_correlation(const struct pairs *p)
 	return (p->xy - p->x * p->y / p->n) / sqrt(vx * vy);
 }
 
-/* A page that is looked up again before a hundredth of the others is not visited again. */
+/* A repeated lookup that comes before a hundredth of the other pages belongs to the same visit. */
 static bool is_visit(const struct curve_sample *s, uint32_t distance)
 {
 	return distance > 1 && distance > s->nr_pages / NEAR_SHARE;

@@ -7,9 +7,9 @@
 #include "cachemon/base/arena.h"
 
 /*
- * The stack is a line of slots in the order of last use, latest last. Distances are counts of taken
- * slots, which a Fenwick tree gives. Slots that were given up are squeezed out when the line is
- * full, so that it stays as long as there are pages, not references.
+ * The stack is a line of slots in the order of last use, the latest last. A distance is a count of
+ * taken slots, which a Fenwick tree gives. When the line is full it is compacted, so that its
+ * length depends on the number of pages, not of references.
  */
 enum { SLACK = 1024 };
 
@@ -96,7 +96,7 @@ static uint32_t hole_pop(struct stack *st)
 	return top;
 }
 
-/* Moves all that is taken to the front. */
+/* Moves all taken slots to the front. */
 static void squeeze_slots(struct stack *st)
 {
 	uint32_t n = 0;
@@ -151,8 +151,8 @@ static uint32_t look_up_in_stack(struct stack *st, uint32_t page)
 	if (there)
 		distance = st->taken - tree_before(st, slot);
 	/*
-	 * The entries above fill the highest hole. In caches that hold the page nothing changes:
-	 * there the page's own place becomes the hole.
+	 * The entries above fill the highest hole. Caches that hold the page do not change: in them
+	 * the page's own place becomes the hole.
 	 */
 	if (st->nr_holes && (!there || st->holes[0] > slot)) {
 		slot_give(st, hole_pop(st));

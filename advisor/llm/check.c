@@ -11,7 +11,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/parse.h"
 
-/* Bounds of an answer: more would take long. */
+/* Limits of an answer; larger ones would take too long. */
 enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
 const struct drop_text drop_reasons[DROP_NR] = {
@@ -50,7 +50,8 @@ static bool is_list(const cJSON *list)
 	return true;
 }
 
-/* All keys of the schema, each once, and no other: readers differ in which of two they take. */
+/* Each key of the schema exactly once, and no other: JSON parsers differ in which duplicate they
+ * take. */
 static bool has_shape(const cJSON *o)
 {
 	return cJSON_IsObject(o) && cJSON_GetArraySize(o) == 6 && text_of(o, "about") &&
@@ -87,7 +88,7 @@ static bool take_about(const struct pack *p, const cJSON *o, struct llm_statemen
 	       (s->action ? !is_of_user(p, s->action) : !strcmp(action, "none"));
 }
 
-/* Adds what is not in the list yet. */
+/* Adds the key if it is not in the list yet. */
 static void cite(const void **list, size_t *nr, const void *what)
 {
 	for (size_t i = 0; i < *nr; i++)
@@ -125,7 +126,8 @@ static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statemen
 	return true;
 }
 
-/* Placeholders and keys in the text cite, too. false: one was not sent, or an alias was not. */
+/* Placeholders and keys in the text are citations too. false: a key or an alias was not in the
+ * prompt. */
 static bool take_keys(const struct pack *p, const struct said *said, struct llm_statement *s)
 {
 	size_t len;
@@ -157,7 +159,7 @@ static bool is_measured(const struct llm_statement *s)
 	return false;
 }
 
-/* The text itself; DROP_NR: may be shown. */
+/* Checks the text. DROP_NR: it may be shown. */
 static enum drop_reason judge(const struct pack *p, const struct redact *names, const char *text,
 			      struct said *said, struct llm_statement *s)
 {
@@ -189,7 +191,7 @@ static enum drop_reason judge(const struct pack *p, const struct redact *names, 
 	return numbers_hold(p, said) ? DROP_NR : DROP_NUMBER;
 }
 
-/* DROP_NR: ret is kept. Without memory a->failed. */
+/* DROP_NR: ret is kept. Sets a->failed on -ENOMEM. */
 static enum drop_reason check_statement(const struct pack *p, const struct redact *names,
 					const cJSON *o, struct arena *a, struct llm_statement *ret)
 {
@@ -212,7 +214,7 @@ static enum drop_reason check_statement(const struct pack *p, const struct redac
 	return DROP_NR;
 }
 
-/* Moves a finding to its place: behind those of its severity, and before lesser ones. */
+/* Moves a finding to its place: last of its own severity. */
 static void rank(struct llm_checked *c, const struct pack_finding *f)
 {
 	size_t i;
@@ -245,8 +247,8 @@ static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_
 		rank(c, &pack->findings[i]);
 }
 
-/* A NUL would end a string here, and not for others: it becomes a character that is not for
- * showing, also as "\u0000". Behind another backslash, that is not for showing either. */
+/* JSON strings may hold NUL, as "\u0000", but C strings end there. Replaces it by a character
+ * that is never shown. An escaped backslash before it is never shown either. */
 static char *without_nul(const char *reply, size_t len)
 {
 	char *copy = malloc(len + 1);
@@ -261,7 +263,7 @@ static char *without_nul(const char *reply, size_t len)
 	return copy;
 }
 
-/* The first object that has statements: this, or one inside. */
+/* The first object with statements: this one, or one inside it. */
 static const cJSON *answer_in(const cJSON *o)
 {
 	const cJSON *item, *found = NULL;
@@ -273,7 +275,7 @@ static const cJSON *answer_in(const cJSON *o)
 	return found;
 }
 
-/* Finds the answer's object. Returns the outermost object around it; NULL if there is no answer. */
+/* Finds the object of the answer. Returns the outermost object around it; NULL: no answer. */
 static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 {
 	static const char think[] = "<think>", unthink[] = "</think>";
@@ -285,7 +287,8 @@ static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 		const char *behind = at + 1;
 		cJSON *root;
 
-		if (at[1 + strspn(at + 1, " \t\r\n")] != '"') { /* "{E1}" of a model's thoughts */
+		if (at[1 + strspn(at + 1, " \t\r\n")] != '"') { /* skips "{E1}" in a model's
+								 * thoughts */
 			at++;
 			continue;
 		}
@@ -300,7 +303,7 @@ static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 	return NULL;
 }
 
-/* No key twice. */
+/* No duplicate keys. */
 static bool has_own_keys(const cJSON *o)
 {
 	const cJSON *item, *other;

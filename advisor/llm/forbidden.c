@@ -52,7 +52,7 @@ bool expression_in(const char *expression, const char *text)
 
 enum { ECHO_WORDS = 12 };
 
-/* What speaks of the instructions, or of the one who words, and not of the run. */
+/* Phrases about the instructions or the model instead of the run. */
 static const char phrases[] =
 	"previous instructions, prior instructions, above instructions, "
 	"earlier instructions, these instructions, my instructions, your instructions, "
@@ -62,7 +62,7 @@ static const char phrases[] =
 	"i will not, i was told, i was asked, i am told, i am asked, untrusted, jailbreak, "
 	"developer mode";
 
-/* Whether so many words in a row stand in the instructions. Without memory to look: true. */
+/* Whether this many consecutive words occur in the instructions. True on -ENOMEM. */
 static bool repeats(const char *instructions, const char *words)
 {
 	_cleanup_free_ char *told = malloc(strlen(instructions) + 3);
@@ -89,18 +89,18 @@ bool echo_in(const struct pack *p, const struct said *s)
 	       (p->instructions && repeats(p->instructions, s->words));
 }
 
-/* Programs with the words that make commands of them. */
+/* Programs, with the words that make a command of them. */
 static const char calls[] =
 	"git clone, docker run, podman run, systemd run, reboot now, shutdown now, sh c, "
 	"mount o, mount t, kill 9, python c, perl e, run as root, mkfs";
 
-/* Programs whose names are no words of prose. */
+/* Programs whose names are not English words. */
 #define PROGRAMS                                                                                   \
 	"sudo|doas|rm|rmdir|chmod|chown|chattr|curl|wget|echo|printf|dd|fdisk|bash|zsh|eval|exec|" \
 	"systemctl|crontab|nohup|setenforce|iptables|modprobe|insmod|swapoff|blockdev|hdparm|"     \
 	"umount|tee|powershell|xargs|awk|sed|killall|pkill|ssh|scp|apt|yum|dnf|pip|npm|shred|"     \
 	"wipefs|mkswap|swapon|kubectl|rsync|setfacl|ionice|losetup|mdadm"
-/* Those that are words of prose unless a path follows. */
+/* Programs whose names are English words: forbidden only before a path. */
 #define WITH_PATHS                                                                                 \
 	"cat|cp|mv|ls|ln|sh|mount|touch|mkdir|find|source|python|perl|tail|head|less|vmtouch|"     \
 	"kill|sync|sysctl"
@@ -110,8 +110,7 @@ static const char programs[] = "(^|[^[:alnum:]])((" PROGRAMS ")([^[:alnum:]_-]|$
 			       ") [/~]|sysctl [^ ]*[.=-])";
 
 static const char shell[] =
-	/* "$(x)", "a && b", ">> file": signs that only a shell reads; several bars are a table's.
-	 */
+	/* "$(x)", "a && b", ">> file": shell syntax. Several bars are a table's. */
 	"\\$|&&|[|][|]|>>|<<|&>|>&| 2>|^[^|]*[|][^|]*$|"
 	/* "> /proc/x", "< /etc/x"; "</x" is markup. */
 	"> *[/~]|< +[/~]|<~|"
@@ -127,13 +126,13 @@ bool command_in(const struct said *s)
 }
 
 static const char markup[] =
-	/* A single '_' is part of many names, a single '*' of none that is shown. */
+	/* One '_' may be part of a name; one '*' is never part of a name that is shown. */
 	"[<>`*\\@{}^|]|~~|//|\\]\\(|\\]\\[|\\]:|!\\[|==|__|"
 	"www[.]|(https?|ftps?|file|mailto|tel|javascript|vbscript|blob|ssh):|"
 	"data:(text|image|application)|"
 	/* "&lt;", "&#60;" */
 	"&(#[[:alnum:]]*|[[:alnum:]]+);|"
-	/* "# " and "- " in front, as of lists; "_word_". */
+	/* "# " and "- " at the start of a line, as in lists; "_word_". */
 	"^(#+ |[-+=>] |--|[+][+]|>>)|(^|[^[:alnum:]_])_[[:alnum:]][^_]*_([^[:alnum:]]|$)";
 
 static bool is_host_char(char c)
@@ -141,8 +140,8 @@ static bool is_host_char(char c)
 	return isalnum((unsigned char)c) || c == '-' || c == '.';
 }
 
-/* "evil.example" at the beginning of a word. New ends of such names come every year: any word is
- * one, and only names of what was sent are none. "e.g." has none. */
+/* "evil.example" at the beginning of a word. New top-level domains appear every year, so any
+ * ending counts as one, except in names from the prompt. "e.g." has no ending. */
 static bool is_host(const struct pack *p, const char *text, const char *at)
 {
 	size_t len = 0, last;
@@ -170,7 +169,7 @@ bool markup_in(const struct pack *p, const char *text)
 	return false;
 }
 
-/* Levels that no rule has: whoever says them raises or hides a finding. */
+/* Severities that no rule has: such a word would raise or hide a finding. */
 static const char levels[] =
 	"critical, critically, severe, severely, catastrophic, catastrophe, urgent, "
 	"urgently, fatal, emergency, blocker, disastrous, disaster, harmless, "
@@ -186,13 +185,14 @@ static const char hiding[] =
 	"no longer relevant, not relevant, not important, of no concern, does not matter, "
 	"do not matter, need not act, of no importance, of little importance, not a concern";
 
-/* Of a severity, words that are not a rule's. */
+/* Severity words that no rule uses. */
 static const char of_others[] =
 	"lowest|lower|lowered|highest|higher|raised|minor|major|moderate|top|none|"
 	"maximum|minimal|zero|reduced|increased|downgraded|upgraded|overstated|"
 	"understated|exaggerated|wrong";
 
-/* "high severity", "severity: low", "severity is rather low": a level, and not the finding's. */
+/* "high severity", "severity: low", "severity is rather low": a severity other than the
+ * finding's. */
 static bool is_rated(const struct pack_finding *about, const char *words)
 {
 	static const char scales[] = "(severity|priority)";
@@ -208,7 +208,7 @@ static bool is_rated(const struct pack_finding *about, const char *words)
 	return expression_in(expression, words);
 }
 
-/* Where there is nothing to hide, that may be said. */
+/* Allowed if there are no findings to hide. */
 static bool has_grave(const struct pack *p, const struct pack_finding *about)
 {
 	if (about)

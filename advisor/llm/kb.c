@@ -13,8 +13,8 @@
 
 enum { INDEXED_MAX = 64 * 1024 };
 
-/* The words of a body, without code and without what stands in every note of a finding, or is about
- * the program's decision, and tells none apart. */
+/* The words of a body without code, and without text that occurs in every note or describes
+ * cachemon's decision, because it does not distinguish notes. */
 static void put_body(FILE *out, const char *body)
 {
 	struct lines lines = {.next = body};
@@ -99,7 +99,7 @@ void kb_free(struct kb *kb)
 	free(kb);
 }
 
-/* The program's, then the user's. */
+/* First the built-in notes, then the user's. */
 int kb_open(const struct rule_set *set, const char *notes_dir,
 	    void (*problem)(void *arg, const char *text), void *arg, struct kb **ret,
 	    struct errtext *err)
@@ -127,28 +127,28 @@ int kb_open(const struct rule_set *set, const char *notes_dir,
 	return e;
 }
 
-/* Places for notes that are not the findings' own, where there are any. */
+/* Reserves places for notes that do not belong to a finding, if there are any. */
 enum { FOR_OTHERS = 2 };
 
 /*
- * What a note gets for each way in which it is near to the query. A search's best note has its
- * whole weight, others their part of it by BM25.
+ * Weights for each kind of match between a note and the query. The best BM25 match gets the whole
+ * weight, others a proportional part.
  */
 static const double weight_question = 1.0, weight_words = 0.3, weight_finding = 0.6;
-/* A note that names the machine's filesystem knows more of it than one that holds anywhere; less so
- * for a question, which may be about anything. */
+/* A note that names the machine's filesystem is more specific than a general one. It matters
+ * less for a question, which may be about anything. */
 static const double gain_named = 1.25, gain_named_run = 1.6;
-/* Below this part of the best one a note only shares a common word. */
+/* A note below this share of the best only has a common word with the query. */
 static const double least = 0.15;
 
 struct candidate {
 	const struct kb_note *note;
-	double near;  /* < 0: has its place already, or does not hold here */
-	double found; /* by the search that is on */
+	double near;  /* < 0: already placed, or not applicable here */
+	double found; /* score of the current search */
 	bool named;
 };
 
-/* Less for a finding that comes late in the query, or late in the note. Many do not outdo a
+/* Decreases for findings late in the query or late in the note. Many findings do not outweigh a
  * question. */
 static double by_findings(const struct kb_query *q, const struct note *n)
 {
@@ -195,7 +195,7 @@ static int search(struct kb *kb, const char *text, double weight, struct candida
 	return 0;
 }
 
-/* What the findings' own notes are about: others about the same are near. */
+/* The topics of the findings' own notes: other notes on the same topics are near. */
 static int search_like_own(struct kb *kb, const size_t *own, size_t nr, struct candidate *c,
 			   struct errtext *err)
 {
@@ -220,7 +220,7 @@ static int by_nearness(const void *a, const void *b)
 	return strcmp(x->note->note.id, y->note->note.id);
 }
 
-/* Own notes of findings, as the query has them: up to max. */
+/* The findings' own notes, in the order of the query, up to max. */
 static size_t take_own(struct kb *kb, const struct kb_query *q, struct candidate *c, size_t *own)
 {
 	size_t nr = 0;
@@ -244,7 +244,7 @@ static void favour_named(const struct kb *kb, struct candidate *c, double gain)
 			c[i].near *= gain;
 }
 
-/* How near each note is that may come; sorted, nearest first. */
+/* Scores the remaining notes; sorted, nearest first. */
 static int rank(struct kb *kb, const struct kb_query *q, const size_t *own, size_t nr_own,
 		struct candidate *c, struct errtext *err)
 {
@@ -268,7 +268,7 @@ static int rank(struct kb *kb, const struct kb_query *q, const size_t *own, size
 	return e;
 }
 
-/* What is told so far. */
+/* The facts to send so far. */
 struct told {
 	const struct kb_query *q;
 	struct arena *arena;
@@ -276,7 +276,7 @@ struct told {
 	size_t nr, tokens;
 };
 
-/* Nothing, where the note would not fit whole. */
+/* Adds nothing if the whole note does not fit. */
 static int tell(struct told *t, const struct kb_note *n)
 {
 	const char *text = kb_text(t->arena, &n->note);
@@ -304,7 +304,7 @@ int kb_find(struct kb *kb, const struct kb_query *q, struct arena *a, struct kb_
 		nr_own = take_own(kb, q, c, own);
 		e = rank(kb, q, own, nr_own, c, err);
 	}
-	/* Those that are near enough. */
+	/* The notes that are near enough. */
 	while (!e && nr_others < kb->nr_notes && c[nr_others].near > 0 &&
 	       c[nr_others].near >= least * c[0].near)
 		nr_others++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The knowledge base: all notes of the program and of a user's directory, in a full-text index of
- * SQLite (FTS5) that lives in memory. Owns retrieval: which notes belong to a run. First the notes
- * of the findings themselves, then what the machine's facts allow, by BM25 and by the findings that
- * a note names. The same question has the same answer, in the same order.
+ * The knowledge base: all built-in notes and the user's, in an in-memory full-text index of SQLite
+ * (FTS5). Owns retrieval: which notes belong to a run. The notes of the findings come first, then
+ * notes that the machine's facts allow, ranked by BM25 and by the findings that a note names. Equal
+ * queries give equal results.
  */
 #ifndef LLM_KB_H
 #define LLM_KB_H
@@ -14,9 +14,9 @@
 
 struct kb;
 
-/* What is known of the machine; NULL or empty: not known, which excludes nothing. */
+/* Facts about the machine. NULL or empty: unknown, which excludes no note. */
 struct kb_facts {
-	const char *const *filesystems; /* "ext4", "nfs4", "fuse.sshfs" of the job's files */
+	const char *const *filesystems; /* "ext4", "nfs4", "fuse.sshfs": of the job's files */
 	size_t nr_filesystems;
 	const char *const *devices; /* "rotational", "ssd", "network" */
 	size_t nr_devices;
@@ -27,8 +27,8 @@ struct kb_facts {
 struct kb_query {
 	const char *const *findings; /* ids, most important first */
 	size_t nr_findings;
-	const struct kb_facts *facts; /* NULL: nothing is known */
-	/* Any text, or NULL: no syntax of a query language is in either. */
+	const struct kb_facts *facts; /* NULL: no facts */
+	/* Any text, or NULL; it is not parsed as a query language. */
 	const char *question; /* counts most */
 	const char *words;    /* summaries and the like */
 	size_t max_notes;     /* LLM_NOTES_MAX */
@@ -36,14 +36,15 @@ struct kb_query {
 };
 
 struct kb_hit {
-	const struct note *note; /* the kb's; the id of a user's begins with "user:" */
-	const char *text; /* what of it to send: title, precondition, action, risk, check; inert */
+	const struct note *note; /* owned by the kb; ids of a user's notes begin with "user:" */
+	const char *text; /* what to send: title, precondition, action, risk, check; printable */
 	bool of_user;
 };
 
 /*
- * notes_dir: a user's (NULL: none), files *.md; what is wrong in one costs that file and is said by
- * problem(), "FILE:LINE: what is wrong; what to do". set outlives the kb. 0 or -errno with a text.
+ * notes_dir: the user's directory of *.md files (NULL: none). A faulty file is left out and
+ * reported through problem() as "FILE:LINE: what is wrong; what to do". set outlives the kb. 0 or
+ * -errno with a text.
  */
 int kb_open(const struct rule_set *set, const char *notes_dir,
 	    void (*problem)(void *arg, const char *text), void *arg, struct kb **ret,
@@ -51,9 +52,9 @@ int kb_open(const struct rule_set *set, const char *notes_dir,
 void kb_free(struct kb *kb);
 
 /*
- * hits has room for max_notes; their texts are in a. In the order they are to be told: own notes of
- * the findings, as the query has them, then others. Two places are for others, where there are any:
- * a run with many findings leaves room for what was asked. 0 or -errno with a text.
+ * hits has room for max_notes; their texts are in a. Sorted: first the findings' own notes in the
+ * order of the query, then others. Two places are reserved for others, if there are any, so that a
+ * run with many findings leaves room for the question. 0 or -errno with a text.
  */
 int kb_find(struct kb *kb, const struct kb_query *q, struct arena *a, struct kb_hit *hits,
 	    size_t *ret_nr, struct errtext *err);

@@ -14,11 +14,11 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/escape.h"
 
-/* Of a user's note, which may be of any length. Ours are shorter: tests/unit/test_llm_kb.c. */
+/* A user's note may be of any length. Built-in notes are shorter: tests/unit/test_llm_kb.c. */
 enum { TEXT_TOKENS_MAX = 250, FIELD_MAX = 400 };
 
-/* A copy in which every character is only seen, on one line: bytes that are no character, and
- * characters that are not only seen, end a word. NULL: no memory. */
+/* A copy on one line with printable characters only: invalid bytes and characters that are not
+ * printable end a word. NULL: no memory. */
 static char *inert_copy(struct arena *a, const char *text, size_t len)
 {
 	char *copy = arena_alloc(a, len + 1);
@@ -41,7 +41,7 @@ static char *inert_copy(struct arena *a, const char *text, size_t len)
 	return copy;
 }
 
-/* Where to cut a text that is longer than max: at a blank, not within a character. */
+/* Where to cut a text that is longer than max: at a blank, never within a character. */
 static size_t cut_at(const char *text, size_t max)
 {
 	if (strnlen(text, max + 1) <= max)
@@ -60,7 +60,7 @@ static bool put_field(FILE *out, struct arena *a, const char *name, const char *
 	char *text = inert_copy(a, value, strnlen(value, FIELD_MAX * 2));
 	size_t len = text ? strlen(text) : 0;
 
-	/* The code behind a colon is not sent. */
+	/* Code after a colon is not sent. */
 	if (len && text[len - 1] == ':')
 		text[--len] = '\0';
 	if (!len)
@@ -94,7 +94,7 @@ const char *kb_text(struct arena *a, const struct note *note)
 {
 	const char *text = NULL;
 
-	/* What does not fit loses its last fields. */
+	/* Drops the last fields if the text does not fit. */
 	for (int fields = 5; fields > 0; fields--) {
 		text = text_of(a, note, fields);
 		if (!text || tokens_of(text) <= TEXT_TOKENS_MAX)
@@ -103,7 +103,7 @@ const char *kb_text(struct arena *a, const struct note *note)
 	return text;
 }
 
-/* "user:" and the name of the file without its ending, inert: it may be any bytes. */
+/* "user:" and the printable file name without its ending; the name may have any bytes. */
 static const char *id_of(struct arena *a, const char *name)
 {
 	const char *inert = inert_copy(a, name, strlen(name) - strlen(".md"));
@@ -151,7 +151,7 @@ static int is_note(const struct dirent *d)
 	       strcmp(d->d_name, "README.md") != 0;
 }
 
-/* By bytes, whatever the locale. */
+/* Sorted by bytes, independent of the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);

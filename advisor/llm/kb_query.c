@@ -9,7 +9,7 @@
 
 enum answer { NO, YES, NOT_KNOWN };
 
-/* "fuse" is also a "fuse.sshfs". Names that are empty are not known. */
+/* "fuse" also matches "fuse.sshfs". Empty names are unknown. */
 static enum answer is_among(struct span term, const char *const *names, size_t nr)
 {
 	if (!names || !nr || !names[0] || !*names[0])
@@ -58,7 +58,7 @@ bool kb_allows(const struct note *note, const struct kb_facts *facts, bool *ret_
 
 		named[term.kind] = true;
 		held[term.kind] = held[term.kind] || a != NO;
-		/* Most kernels are new enough: that says little. */
+		/* Most kernels are new enough, so this match counts little. */
 		*ret_named = *ret_named || (a == YES && term.kind != APPLIES_KERNEL);
 	}
 	for (int i = 0; i < APPLIES_NR; i++)
@@ -67,10 +67,10 @@ bool kb_allows(const struct note *note, const struct kb_facts *facts, bool *ret_
 	return true;
 }
 
-/* Longer questions say no more, and whoever writes one does not choose how long a search takes. */
+/* A longer question adds nothing, and its length must not decide how long a search takes. */
 enum { TEXT_MAX = 8192 };
 
-/* Words that are in every question, and say nothing of it. */
+/* Words that occur in every question. */
 static const char stop_words[] =
 	" about after all also although am an and any are as at be because been before being "
 	"best better between but by can cannot could did do does doing don done each else "
@@ -83,7 +83,7 @@ static const char stop_words[] =
 	"when where whether which while who whose why will with without work works would yes "
 	"yet you your ";
 
-/* Other bytes than ASCII are left to the index, which knows what they are. */
+/* Bytes other than ASCII are left to the index. */
 static bool in_word(char c)
 {
 	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
@@ -113,7 +113,7 @@ bool kb_words(const char *text, char ret[KB_MATCH_MAX])
 			if (len < KB_WORD_MAX)
 				word[len++] = (char)tolower((unsigned char)*at);
 		word[len] = '\0';
-		/* In quotes nothing is syntax, and there are no quotes in a word. */
+		/* Quotes make every word literal; a word has no quotes. */
 		snprintf(quoted, sizeof(quoted), "\"%s\"", word);
 		if (counts(word, len) && !strstr(ret, quoted))
 			to += sprintf(to, "%s%s", nr++ ? " OR " : "", quoted);

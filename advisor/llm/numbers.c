@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A number stands in a statement as a placeholder, and in no other way: neither in digits nor in
- * words. A name that has digits in it stays where it stands so in what was sent.
+ * A statement may have numbers only as placeholders, never in digits or words. A name with digits
+ * may stay if it occurs verbatim in the prompt.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const char units[] =
 	"fold times page sector block folio bit kbit mbit gbit iops hz mhz ghz degree dollar "
 	"euro point ";
 
-/* A word of the list, of small letters, or its plural. */
+/* A word of the list, in lowercase, or its plural. */
 static bool is_in(const char *list, const char *at, size_t len)
 {
 	char word[24];
@@ -38,7 +38,7 @@ static bool is_in(const char *list, const char *at, size_t len)
 	       (len > 2 && tolower((unsigned char)at[len - 1]) == 's' && is_in(list, at, len - 1));
 }
 
-/* "forty", and words in one as "fortyfour", "fiftypercent", "threefold". */
+/* "forty", and compounds such as "fortyfour", "fiftypercent", "threefold". */
 static bool is_number(const char *at, size_t len)
 {
 	if (is_in(numbers, at, len))
@@ -64,15 +64,15 @@ static bool has_digit(const char *at, size_t len)
 	return strcspn(at, "0123456789") < len;
 }
 
-/* "readahead(2)": with the section of its manual page. */
+/* "readahead(2)": with its manual section. */
 static size_t with_section(const char *at, size_t len)
 {
 	return at[len] == '(' && isdigit((unsigned char)at[len + 1]) && at[len + 2] == ')' ? len + 3
 											   : len;
 }
 
-/* The longest name at, which begins with a letter, that was sent: "ext4", "x86_64-rc1",
- * "readahead(2)". 0: there is none. */
+/* Length of the longest name at `at` that begins with a letter and was in the prompt: "ext4",
+ * "x86_64-rc1", "readahead(2)". 0: none. */
 static size_t name_at(const struct pack *p, const char *at)
 {
 	size_t word = word_len(at), joined = 0;
@@ -92,7 +92,7 @@ static size_t name_at(const struct pack *p, const char *at)
 	return 0;
 }
 
-/* How much of the text is this unit, "pages/s" also as "pages per second"; 0: it is another. */
+/* Length of this unit in the text ("pages/s" also as "pages per second"); 0: another unit. */
 static size_t is_unit(const char *text, const char *unit)
 {
 	size_t n = strcspn(unit, "/");
@@ -109,7 +109,7 @@ static size_t is_unit(const char *text, const char *unit)
 	return n && (*unit == '%' || !word_char(text[n])) ? n : 0;
 }
 
-/* The unit that is shown with a value; "": none is. */
+/* The unit that is shown with a value; "": none. */
 static const char *shown_unit(const struct pack_evidence *e)
 {
 	const char *blank = strrchr(e->shown, ' ');
@@ -133,12 +133,13 @@ static bool is_clear_before(const char *text, const char *at)
 	return !word_char(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
-/* What makes another value of it from behind: letters, digits, marks; "B+" is another grade, and
- * "92 %+" more than it was; "of data per second", within a few words. A range of two is none. */
+/* What would change the value when it follows: letters, digits, signs. "B+" is another grade,
+ * and "92 %+" more than 92 %; so is "of data per second", within a few words. A range of two is
+ * allowed. */
 static const char foreign[] = "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"
 			      "( [[:alpha:]][[:alnum:]_-]*){0,3} per )";
 
-/* Whether a unit is the word behind a blank or a hyphen. */
+/* Whether the word after a blank or a hyphen is a unit. */
 static bool unit_follows(const char *behind)
 {
 	size_t len = 0;
@@ -148,8 +149,8 @@ static bool unit_follows(const char *behind)
 	return (*behind == ' ' || *behind == '-') && is_in(units, behind + 1, len);
 }
 
-/* Whether the value that comes for a placeholder stays what it is between what stands around it:
- * no sign, digit, factor or unit that is not its own. */
+/* Whether the text around a placeholder leaves its value unchanged: no foreign sign, digit,
+ * factor or unit. */
 static bool stays(const struct pack_evidence *e, const char *text, const char *at,
 		  const char **ret_behind)
 {
@@ -158,12 +159,12 @@ static bool stays(const struct pack_evidence *e, const char *text, const char *a
 	*ret_behind = behind;
 	if (!is_clear_before(text, at) || expression_in(foreign, behind))
 		return false;
-	/* Its own unit, or how often, behind a bare number. */
+	/* Its own unit, or a count, after a bare number. */
 	return !unit_follows(behind) || (!*shown_unit(e) && (is_unit(behind + 1, e->unit) ||
 							     !strncasecmp(behind + 1, "times", 5)));
 }
 
-/* "XIV". Larger ones look like what CLI, MMC and CD stand for. */
+/* "XIV". Larger Roman numerals look like CLI, MMC and CD. */
 static bool is_roman(const char *at, size_t len)
 {
 	size_t used = *at == 'X' && strspn(at + 1, "LC") ? 2 : 0;
@@ -171,7 +172,7 @@ static bool is_roman(const char *at, size_t len)
 	return len > 1 && used + strspn(at + used, "XVI") >= len;
 }
 
-/* How much of the text is a word that is no number; 0: it is one. */
+/* Length of a word that is not a number; 0: it is one. */
 static size_t take_word(const struct pack *p, const char *at)
 {
 	size_t len = word_len(at), name = name_at(p, at), part;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a model is told of a run, and all that its answer may speak of: evidence, findings, notes
- * and actions, each with a key of its own. Owns the types; wording/pack_model.c fills them from a
- * report, prompt.c writes them down, check.c holds an answer against them. All strings are an
- * arena's, and hold aliases where names stood (redact.h).
+ * What the prompt has about a run, and all that an answer may cite: evidence, findings, notes and
+ * actions, each with a key. Owns the types; wording/pack_model.c fills them from a report, prompt.c
+ * writes them, check.c checks answers against them. Strings belong to an arena and hold aliases
+ * instead of names (redact.h).
  */
 #ifndef LLM_PACK_H
 #define LLM_PACK_H
@@ -14,39 +14,39 @@
 /* A figure that may be cited. */
 struct pack_evidence {
 	const char *key;     /* "E1" */
-	const char *metric;  /* as a report's JSON has it */
-	const char *value;   /* a JSON number; other text when is_text; NULL: not measured */
+	const char *metric;  /* as in a report's JSON */
+	const char *value;   /* a JSON number; a text if is_text; NULL: not measured */
 	const char *unit;    /* "pages", "bytes", "ns", "s", "ratio", "kb", "count", "": none */
-	const char *scope;   /* what it is of: "job", "<dir-1>" */
-	const char *shown;   /* what its placeholder becomes: "81.2 %", "267 MiB" */
+	const char *scope;   /* its subject: "job", "<dir-1>" */
+	const char *shown;   /* the text for its placeholder: "81.2 %", "267 MiB" */
 	const char *quality; /* "" exact; "estimated", "at least", "at most",
 				"computed", "measured" */
 	bool is_text;
 };
 
-/* A rule's finding. Severity, subject and gain are the rule's, whatever an answer says. */
+/* A rule's finding. An answer cannot change its severity, subject and gain. */
 struct pack_finding {
-	const char *key; /* "F1": in the order of what they gain */
+	const char *key; /* "F1": in order of gain */
 	const char *id;	 /* "prefetch-waste" */
 	enum severity severity;
 	double confidence;
 	const char *title, *subject, *summary;
-	size_t evidence, nr_evidence; /* evidence[evidence ...] are its own */
-	const char *action;	      /* key of its action; NULL: there is none */
+	size_t evidence, nr_evidence; /* its own evidence begins at evidence[evidence] */
+	const char *action;	      /* key of its action; NULL: none */
 };
 
 /* A note that was retrieved. */
 struct pack_note {
 	const char *key; /* "N1" */
 	const char *id;
-	const char *text; /* what of it is sent */
-	bool of_user;	  /* from a directory of the user: cited, but no source of actions */
+	const char *text; /* the part to send */
+	bool of_user;	  /* from the user's directory: cited, but never a source of actions */
 };
 
-/* Something to do, in our words: an answer names its key. */
+/* An action, in fixed words: an answer names its key. */
 struct pack_action {
 	const char *key;     /* "A1" */
-	const char *note_id; /* whose action it is */
+	const char *note_id; /* the finding or note that it belongs to */
 	const char *text;
 };
 
@@ -60,12 +60,12 @@ struct pack {
 	size_t nr_notes;
 	struct pack_action *actions;
 	size_t nr_actions;
-	const char **facts; /* of the machine and the run, a line each: "kernel 6.12, x86_64" */
+	const char **facts; /* of the machine and the run, one per line: "kernel 6.12, x86_64" */
 	size_t nr_facts;
-	const char *question; /* NULL: none was asked */
-	/* What no answer may say again; NULL: not looked for. */
-	const char *instructions; /* as they are sent */
-	const char *canary;	  /* a word that stands there and nowhere else */
+	const char *question; /* NULL: no question */
+	/* What no answer may repeat; NULL: not checked. */
+	const char *instructions; /* the instructions as sent */
+	const char *canary;	  /* a unique word in the instructions */
 };
 
 #endif

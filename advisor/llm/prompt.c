@@ -11,7 +11,7 @@
 #include "cachemon/base/text_builder.h"
 #include "embedded_prompts.h"
 
-/* Of prompts/, by the first word of its file name: "system", "question", "reply". */
+/* Texts of prompts/, by the first word of the file name: "system", "question", "reply". */
 static const char *embedded_prompt(const char *name)
 {
 	for (size_t i = 0; i < sizeof(embedded_prompts) / sizeof(embedded_prompts[0]); i++)
@@ -20,14 +20,14 @@ static const char *embedded_prompt(const char *name)
 	return "";
 }
 
-/* A field of a line: what would end the field or the line, or begin another part, is none. */
+/* Writes a field. Characters that would end the field or the line are replaced. */
 static void put_field(FILE *out, const char *text)
 {
 	for (const char *c = text ? text : "-"; *c; c++)
 		putc((unsigned char)*c < ' ' || *c == '|' || *c == 0x7f ? ' ' : *c, out);
 }
 
-/* Fields with bars between them, up to NULL. */
+/* Fields separated by bars; NULL ends the list. */
 static void put_line(FILE *out, const char *const *fields)
 {
 	for (size_t i = 0; fields[i]; i++) {
@@ -125,9 +125,9 @@ static char *system_text(const struct pack *p)
 	return text;
 }
 
-/* The choices of a place of the schema, a path of keys: first, if any, and the keys of things whose
- * first member is their key. Where there are none it stays any text: an empty enum is no schema,
- * and what is cited then is dropped here. */
+/* Sets the choices at a place of the schema (a path of keys): `first`, if any, and the keys of a
+ * list whose members begin with their key. Without choices the place stays a free text, because
+ * an empty enum is invalid; check.c then drops citations. */
 static void put_choices(cJSON *place, const char *const *path, const char *first, const void *list,
 			size_t nr, size_t size)
 {

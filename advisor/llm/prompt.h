@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a pack to what is sent: the instructions, the data as lines of text, and the JSON schema of
- * the answer with the keys that were sent as its only choices. Owns the layout of the data and the
- * word by which an echo of the instructions is known. Pure.
+ * Turns a pack into a prompt: the instructions, the data as lines of text, and the JSON schema of
+ * the answer, which allows only keys that were sent. Owns the layout of the data and the word that
+ * reveals an echo of the instructions. Pure.
  */
 #ifndef LLM_PROMPT_H
 #define LLM_PROMPT_H
@@ -14,10 +14,10 @@
 
 struct prompt {
 	char *system, *user, *schema;
-	size_t tokens; /* of all three: an estimate that is rather too high */
+	size_t tokens; /* of all three parts: a high estimate */
 };
 
-/* Stands in the instructions, and in no honest answer. */
+/* Occurs in the instructions, and in no honest answer. */
 #define PROMPT_CANARY "vellumheron"
 
 /* 0 or -ENOMEM. */

@@ -11,21 +11,21 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
-/* A name as it stands in texts. */
+/* A name as it occurs in texts. */
 struct name {
 	enum name_kind kind;
 	const char *text;
 	size_t len;
-	size_t base;	    /* where a file's own name begins in text; an alias stands for that */
-	size_t ending;	    /* how much at its end is kept, ".tar" */
-	uint32_t directory; /* of a file: the name of what is before base; NO_NAME: that is no name
-			     */
-	uint32_t number;    /* of the alias; 0: not used yet */
+	size_t base;	    /* start of the file's own name in text; an alias replaces it */
+	size_t ending;	    /* length of the kept ending, ".tar" */
+	uint32_t directory; /* for a file: the name of the part before base; NO_NAME: that part is
+			     * not a name */
+	uint32_t number;    /* number of the alias; 0: not used yet */
 };
 
 enum { NO_NAME = UINT32_MAX, NAME_MIN = 3 };
 
-/* What a name is found by: its text, or a file's own name. */
+/* The key of a name: its text, or a file's own name. */
 struct key {
 	const char *text;
 	size_t len;
@@ -37,13 +37,13 @@ struct redact {
 	struct arena arena;
 	struct name *names;
 	size_t nr, room;
-	struct key *keys; /* by their bytes */
+	struct key *keys; /* sorted by bytes */
 	size_t nr_keys, room_keys;
 	struct {
-		uint32_t *names; /* that of number 1 first; NO_NAME: no name has that number */
+		uint32_t *names; /* by number, from 1; NO_NAME: the number is free */
 		size_t nr, room;
 	} aliases[NAME_NR];
-	struct bytes *texts; /* that everybody has */
+	struct bytes *texts; /* public texts */
 	size_t nr_texts, room_texts;
 };
 
@@ -54,9 +54,9 @@ static const char *const kinds[NAME_NR] = {
 };
 
 /*
- * Paths that are the kernel's or the program's, and are the same on every machine: what they say is
- * needed in an answer, and they name nobody. Not here: /dev/mapper, /dev/disk (labels), /dev/shm
- * and /sys/fs/cgroup (jobs), /etc (files of an administrator's choice).
+ * Paths of the kernel or of cachemon that are the same on every machine: an answer needs them, and
+ * they identify nobody. Excluded: /dev/mapper, /dev/disk (labels), /dev/shm and /sys/fs/cgroup
+ * (jobs), /etc (files that an administrator names).
  */
 static const struct {
 	const char *path;
@@ -79,7 +79,7 @@ static const struct {
 	{"/etc/udev/rules.d", ALONE},
 };
 
-/* Endings that say what kind of data a file has; any other could be a name too. */
+/* Endings that show the type of data; any other ending could be a name too. */
 static const char endings[] =
 	" .arrow .avi .bam .bin .bmp .bz2 .c .cache .conf .cpp .csv .dat .db .fits "
 	".flac .gguf .gif .gz .h5 .hdf5 .html .idx .img .index .iso .jar .jpeg .jpg "
@@ -96,19 +96,19 @@ static bool is_word_char(char c)
 	       c == '_';
 }
 
-/* What may stand in a component without quotes, and begin it. */
+/* Characters of an unquoted path component, and those that begin it. */
 static bool is_path_char(char c)
 {
 	return (unsigned char)c > ' ' && c != 0x7f && !strchr("\"'<>|;,()[]{}*?`$&!", c);
 }
 
-/* Whether a path may begin at: "/x" or "~/x" that is not the middle of something. */
+/* Whether a path may begin at `at`: "/x" or "~/x", not in the middle of a word. */
 static bool path_begins(const char *text, size_t len, size_t at)
 {
 	size_t slash = at;
 	char before = at ? text[at - 1] : ' ';
 
-	/* Another part of the same thing, also behind the end of an alias. */
+	/* The next part of the same word, also after the end of an alias. */
 	if (is_word_char(before) || (before && strchr("./-~\\", before)) ||
 	    (before == '>' && at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9'))
 		return false;
@@ -122,14 +122,14 @@ static bool path_begins(const char *text, size_t len, size_t at)
 	return slash < len && is_path_char(text[slash]);
 }
 
-/* A colon is part of a name, but not before a line's number, another path or a word. */
+/* A colon is part of a name, but not before a line number, another path or a word. */
 static bool colon_ends(const char *text, size_t len, size_t at)
 {
 	return at + 1 >= len || !is_path_char(text[at + 1]) || text[at + 1] == '/' ||
 	       (text[at + 1] >= '0' && text[at + 1] <= '9');
 }
 
-/* Where a path that goes on at ends, punctuation of the sentence left out. */
+/* The end of the path at `at`, without punctuation of the sentence. */
 static size_t path_end(const char *text, size_t len, size_t at)
 {
 	size_t end = at;
@@ -142,10 +142,10 @@ static size_t path_end(const char *text, size_t len, size_t at)
 	return end;
 }
 
-/* Paths that every machine has, with no names of people in them. */
+/* Paths that every machine has and that contain no personal names. */
 static bool is_of_system(const char *path, size_t len)
 {
-	/* One that leaves its place. */
+	/* It leaves its directory through "..". */
 	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
 		return false;
 	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
@@ -161,7 +161,7 @@ static bool is_of_system(const char *path, size_t len)
 	return false;
 }
 
-/* What of a file's name is kept: its endings, when they are usual ones of data. */
+/* The part of a file name to keep: usual endings of data files. */
 static size_t ending_of(const char *base, size_t len)
 {
 	size_t kept = 0;
@@ -180,7 +180,7 @@ static size_t ending_of(const char *base, size_t len)
 	return kept;
 }
 
-/* How many keys come before a text or are it. */
+/* The number of keys that are not greater than a text. */
 static size_t keys_upto(const struct redact *r, const char *text, size_t len)
 {
 	size_t low = 0, high = r->nr_keys;
@@ -206,7 +206,7 @@ static uint32_t find_key_of(const struct redact *r, const char *text, size_t len
 	return k && k->len == len && !memcmp(k->text, text, len) ? k->name : NO_NAME;
 }
 
-/* A key that is there already is left. 0 or -ENOMEM. */
+/* Keeps an existing key. 0 or -ENOMEM. */
 static int add_key(struct redact *r, const char *text, size_t len, uint32_t name)
 {
 	size_t at = keys_upto(r, text, len);
@@ -247,7 +247,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "E12": what a pack calls its own things. */
+/* "E12": the form of a pack's keys. */
 static bool is_key(const char *name, size_t len)
 {
 	for (size_t i = 1; i < len; i++)
@@ -256,7 +256,7 @@ static bool is_key(const char *name, size_t len)
 	return strchr("EFNA", name[0]);
 }
 
-/* Whether a name can be told from other words of a text: two letters, or a number, cannot. */
+/* Whether a name can be distinguished from other words; two letters or a number cannot. */
 static bool is_word(const char *name, size_t len)
 {
 	bool letter = false;
@@ -266,7 +266,7 @@ static bool is_word(const char *name, size_t len)
 	return len >= NAME_MIN && letter && !is_key(name, len);
 }
 
-/* A file's own name, where it stands without its directory: not when it could be any word. */
+/* Whether to look for a file's own name without its directory; not if it could be any word. */
 static bool is_own_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -289,7 +289,7 @@ static uint32_t add_name(struct redact *r, const struct name *n)
 	return index;
 }
 
-/* Whether what is above a file is worth an alias: not "/", "~", or what every machine has. */
+/* Whether the directory of a file needs an alias: not "/", "~", or a path of every machine. */
 static bool is_directory(const char *path, size_t len)
 {
 	if (len < 2 || is_of_system(path, len))
@@ -323,7 +323,7 @@ static uint32_t add_file(struct redact *r, const char *path, size_t len)
 	return index;
 }
 
-/* The name of a path in a text, new or not; NO_NAME: no memory. */
+/* The name of a path in a text, added if new; NO_NAME: no memory. */
 static uint32_t path_name(struct redact *r, enum name_kind kind, const char *path, size_t len)
 {
 	struct name n = {kind, path, len, 0, 0, NO_NAME, 0};
@@ -365,10 +365,10 @@ int redact_public(struct redact *r, const char *text)
 	return 0;
 }
 
-/* Numbers of aliases do not reach beyond that: more names than any report tells of. */
+/* The largest alias number, far above the number of names in any report. */
 enum { DIGITS_MAX = 7 };
 
-/* Whether a name has the look of an alias in it: no other name may have that one. */
+/* Whether a name looks like an alias; no other name may get that alias. */
 static bool is_taken(const struct redact *r, const char *alias)
 {
 	for (size_t i = 0; i < r->nr; i++)
@@ -377,7 +377,7 @@ static bool is_taken(const struct redact *r, const char *alias)
 	return false;
 }
 
-/* The next number of its kind, or the one behind those that are taken. 0 or -ENOMEM. */
+/* The next number of its kind, skipping taken ones. 0 or -ENOMEM. */
 static int give_number(struct redact *r, uint32_t name)
 {
 	struct name *n = &r->names[name];
@@ -398,7 +398,7 @@ static int give_number(struct redact *r, uint32_t name)
 	return 0;
 }
 
-/* "<KIND-N>" that begins at text. */
+/* "<KIND-N>" at the start of text. */
 static size_t parse_alias(const char *text, enum name_kind *ret_kind, size_t *ret_number)
 {
 	for (int i = 0; i < NAME_NR && *text == '<'; i++) {
@@ -416,8 +416,8 @@ static size_t parse_alias(const char *text, enum name_kind *ret_kind, size_t *re
 	return 0;
 }
 
-/* The name of an alias of ours that begins at text, and how much of text that is, a kept ending
- * included; NO_NAME: there is none. */
+/* The name of the alias at the start of text, and the alias's length, with a kept ending;
+ * NO_NAME: none. */
 static uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
 {
 	enum name_kind kind = NAME_NR;
@@ -438,7 +438,7 @@ static uint32_t alias_at(const struct redact *r, const char *text, size_t len, s
 	return name;
 }
 
-/* Whether a component of a path goes on at. */
+/* Whether a path component goes on at `at`. */
 static bool goes_on(const char *text, size_t len, size_t at)
 {
 	if (at >= len || !text[at])
@@ -448,7 +448,7 @@ static bool goes_on(const char *text, size_t len, size_t at)
 	return strchr(".:,", text[at]) && at + 1 < len && is_word_char(text[at + 1]);
 }
 
-/* Whether a name that begins at begin may end before end. */
+/* Whether a name that begins at `begin` may end before `end`. */
 static bool may_end(const char *text, size_t len, size_t begin, size_t end)
 {
 	if (text[begin] == '/' || text[begin] == '~')
@@ -461,8 +461,7 @@ static bool may_begin(const char *text, size_t at)
 	return !at || !is_word_char(text[at - 1]) || !is_word_char(text[at]);
 }
 
-/* The longest name at, and how much of the text it is. It does not reach into an alias, which is
- * one thing whatever its letters. */
+/* The longest name at `at`, and its length. It never extends into an alias, which is one unit. */
 static uint32_t find_name(const struct redact *r, const char *text, size_t len, size_t at,
 			  size_t *ret_len)
 {
@@ -472,7 +471,7 @@ static uint32_t find_name(const struct redact *r, const char *text, size_t len, 
 		size_t before = keys_upto(r, text + at, most), same = 0, end = 0;
 		const struct key *k = before ? &r->keys[before - 1] : NULL;
 
-		/* Nothing between the text and this key begins the text. */
+		/* No key between the text and this one is a prefix of the text. */
 		while (k && same < k->len && same < most && k->text[same] == text[at + same])
 			same++;
 		if (!k || same < k->len) {
@@ -490,7 +489,7 @@ static uint32_t find_name(const struct redact *r, const char *text, size_t len, 
 	return NO_NAME;
 }
 
-/* Where a path that every machine has ends; 0: none begins at. */
+/* The end of a path that every machine has; 0: none begins at `at`. */
 static size_t find_system(const char *text, size_t len, size_t at)
 {
 	size_t end;
@@ -501,7 +500,7 @@ static size_t find_system(const char *text, size_t len, size_t at)
 	return is_of_system(text + at, end - at) ? end : 0;
 }
 
-/* Whether a name stands in a text that everybody has: then it says nothing of this machine. */
+/* Whether a name occurs in a public text: then it reveals nothing about this machine. */
 static bool is_public(const struct redact *r, const char *name, size_t name_len)
 {
 	for (size_t i = 0; i < r->nr_texts; i++) {
@@ -519,8 +518,8 @@ static bool is_public(const struct redact *r, const char *name, size_t name_len)
 	return false;
 }
 
-/* The name at, where that is not within a path that every machine has; past: where such a one
- * ends. */
+/* The name at `at`, unless it is within a path that every machine has; past: the end of that
+ * path. */
 static uint32_t name_at(const struct redact *r, const char *text, size_t len, size_t at,
 			size_t *past, size_t *ret_len)
 {
@@ -531,7 +530,7 @@ static uint32_t name_at(const struct redact *r, const char *text, size_t len, si
 						    : find_name(r, text, len, at, ret_len);
 }
 
-/* The name at, or that of a path which nobody added; NO_NAME: there is none. */
+/* The name at `at`, or the name of an unknown path; NO_NAME: none. */
 static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t at, size_t *past,
 			  size_t *ret_len, bool *ret_failed)
 {
@@ -553,7 +552,8 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 	return name;
 }
 
-/* whole: its path; a file's own name is shorter. As deep as the path is. False: no memory. */
+/* whole: its path; a file's own name is shorter. The recursion is as deep as the path. False: no
+ * memory. */
 static bool put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 {
 	const struct name *n = &r->names[name];
@@ -597,7 +597,7 @@ static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *o
 	return true;
 }
 
-/* The text of a builder, in an arena. */
+/* Moves the text of a builder into an arena. */
 static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
 {
 	_cleanup_free_ char *text = text_end(b);
@@ -605,8 +605,8 @@ static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
 	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
 }
 
-/* Again until nothing changes: a path that was learned may stand before the place where it was, and
- * what went on with one that is an alias now ends there. */
+/* Repeats until nothing changes: a path learned late may occur earlier in the text, and a path
+ * may end at a new alias. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len)
 {
 	const char *made = arena_bytes(a, text, len).data, *before = NULL;

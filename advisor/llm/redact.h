@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names that shall not leave the machine, and the aliases that stand for them: paths, jobs, users,
- * hosts, control groups, commands. Owns both directions and the last look before anything is sent.
- * An alias is "<KIND-N>", of a file "<dir-1>/<file-3>.ext" (the ending is kept when it is plain).
+ * Names that must not leave the machine (paths, jobs, users, hosts, control groups, commands), and
+ * the aliases that replace them. Owns both directions and the final check before sending. An alias
+ * is "<KIND-N>"; a file's is "<dir-1>/<file-3>.ext", which keeps a usual ending.
  */
 #ifndef LLM_REDACT_H
 #define LLM_REDACT_H
@@ -25,29 +25,28 @@ enum name_kind {
 
 struct redact;
 
-/* on false: names stay as they are, and every call gives back what it got. NULL: no memory. */
+/* on false: names stay as they are, and every call returns its input. NULL: no memory. */
 struct redact *redact_new(bool on);
 void redact_free(struct redact *r);
 
 /*
- * Remembers a name; the same one has the same alias. 0 or -ENOMEM. Nobody's, and left in texts:
- * words of less than three bytes, numbers, what looks like a key ("E12"), a relative path of small
- * letters alone. Of a file, its own name is one too, unless that could be any word.
+ * Remembers a name; equal names get equal aliases. 0 or -ENOMEM. Left in texts: words of less than
+ * three bytes, numbers, text that looks like a key ("E12"), and relative paths of lowercase letters
+ * only. A file's own name is remembered too, unless it could be any word.
  */
 int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
-/* The text with aliases where names stood, whole words only, longest first; in the arena. A path
- * that was not added gets an alias here, but for those that every machine has (/proc, /sys/block,
- * redact.c). Aliases of ours stay: a text may be passed again when names
- * were learned since. NULL: no memory. */
+/* The text with aliases instead of names, whole words only, longest first; in the arena. Unknown
+ * paths get an alias here, except those that every machine has (/proc, /sys/block, redact.c).
+ * Existing aliases stay, so a text may be passed again after names were added. NULL: no memory. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
-/* A text that everybody has (notes, instructions): a job called "read" is no secret because they
- * have that word. The last look passes over names that stand in one. 0 or -ENOMEM. */
+/* Adds a public text (notes, instructions): a job called "read" is not a secret if they have
+ * that word. The final check ignores names that occur in one. 0 or -ENOMEM. */
 int redact_public(struct redact *r, const char *text);
-/* The text with names where aliases stood; aliases that nobody has stay. NULL: no memory. */
+/* The text with names instead of aliases; unknown aliases stay. NULL: no memory. */
 const char *redact_restore(const struct redact *r, struct arena *a, const char *text);
-/* How much of the text is an alias of ours that begins it, "<file-3>.tar"; 0: there is none. */
+/* Length of a known alias at the start of the text, "<file-3>.tar"; 0: none. */
 size_t redact_alias_len(const struct redact *r, const char *text, size_t len);
-/* The last look: a name that is still in what is to be sent, before it is escaped; or NULL. */
+/* The final check: a name that is still in the text to send, before escaping; or NULL. */
 const char *redact_left(const struct redact *r, const char *text, size_t len);
 
 #endif

@@ -9,7 +9,7 @@
 #include "cachemon/base/escape.h"
 
 /*
- * Letters of U+00C0 to U+017F without their accents. '*': not for showing, as it is no letter, or
+ * Letters of U+00C0 to U+017F without their accents. '*': not shown, because it is not a letter or
  * folds to another one.
  */
 static const char folded[] = "AAAAAAACEEEEIIIIDNOOOOO*OUUUUYTsaaaaaaaceeeeiiiidnooooo*ouuuuyty"
@@ -19,7 +19,7 @@ static const char folded[] = "AAAAAAACEEEEIIIIDNOOOOO*OUUUUYTsaaaaaaaceeeeiiiidn
 enum { FOLDED_FIRST = 0xc0, FOLDED_LAST = 0x17f };
 _Static_assert(sizeof(folded) - 1 == FOLDED_LAST - FOLDED_FIRST + 1, "a letter for each");
 
-/* Typographic signs and what is written for them. */
+/* Typographic signs and their ASCII replacements. */
 static const struct {
 	uint32_t first, last;
 	const char *plain;
@@ -39,7 +39,7 @@ static const char *sign_of(uint32_t c)
 	return NULL;
 }
 
-/* What a character that is not ASCII looks like; '\0': it is not for showing. */
+/* The ASCII look of another character; '\0': it may not be shown. */
 static char plain_letter(uint32_t c)
 {
 	if (c == 0xb5 || c == 0x3bc) /* of microseconds */
@@ -49,7 +49,7 @@ static char plain_letter(uint32_t c)
 	return folded[c - FOLDED_FIRST];
 }
 
-/* A lone backtick is a quote; more of them are a fence. */
+/* A single backtick is a quote; several are a fence. */
 static char quote_of(const char *text, size_t len, size_t at)
 {
 	bool fence = (at && text[at - 1] == '`') || (at + 1 < len && text[at + 1] == '`');
@@ -92,7 +92,7 @@ bool clean_text(const char *text, size_t len, struct said *ret)
 	return true;
 }
 
-/* How long a placeholder at text is, "{E3}"; 0: there is none of evidence that was sent. */
+/* Length of a placeholder at text, "{E3}", of evidence in the prompt; 0: none. */
 static size_t placeholder_at(const struct pack *p, const char *text,
 			     const struct pack_evidence **ret)
 {
@@ -184,7 +184,7 @@ bool find_any(const struct pack *p, const char *key, size_t len)
 	       FIND_KEY(p->actions, p->nr_actions, key, len);
 }
 
-/* What a word goes on with: "6.12" is no word of "6.12.9", nor "x1" of "/data/x1". */
+/* Characters that continue a word: "6.12" is not a word of "6.12.9", nor "x1" of "/data/x1". */
 static bool goes_on(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -204,7 +204,7 @@ static bool has_term(const char *text, const char *term, size_t len)
 	return false;
 }
 
-/* Whether a member of any of a list has it. */
+/* Whether any member of a list contains it. */
 static bool any_has(const void *list, size_t nr, size_t size, size_t member, const char *term,
 		    size_t len)
 {
@@ -219,7 +219,8 @@ static bool any_has(const void *list, size_t nr, size_t size, size_t member, con
 	any_has(p->list, p->nr_##list, sizeof(p->list[0]),                                         \
 		offsetof(__typeof__(p->list[0]), member), term, len)
 
-/* Names that somebody chose stand in subjects, scopes and summaries: whole paths of these only. */
+/* Subjects, scopes and summaries contain names that somebody chose, so only their whole paths
+ * count. */
 bool find_term(const struct pack *p, const char *term, size_t len)
 {
 	for (size_t i = 0; i < p->nr_notes; i++)

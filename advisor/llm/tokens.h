@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many tokens a text is, for budgets: an estimate that is rather too high than too low of the
- * tokenizers in use. Pure. */
+/* Estimates the number of tokens of a text, for budgets. The estimate is above the count of the
+ * usual tokenizers rather than below it. Pure. */
 #ifndef LLM_TOKENS_H
 #define LLM_TOKENS_H
 

@@ -9,7 +9,7 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* More than any run stores: what is beyond was not written by this program. */
+/* More than any run stores; cachemon did not write anything larger. */
 enum { NUMBERS_MAX = 1 << 17, ENTRIES_MAX = 1 << 23, CHUNKS_MAX = 1 << 16 };
 
 struct loader {
@@ -17,8 +17,7 @@ struct loader {
 	int64_t job_id;
 	struct errtext *err;
 	struct references r;
-	uint32_t *
-		index; /* of a page by its number: 1 + where it is; 0: no such row, LEFT: skipped */
+	uint32_t *index; /* by page number: 1 + its index; 0: no row; LEFT: skipped */
 	size_t max_pages, max_entries, max_chunks;
 	int64_t pages, refs; /* as the sample's row has them */
 	int64_t seen_refs;
@@ -26,7 +25,7 @@ struct loader {
 
 #define LEFT	    UINT32_MAX
 #define LOOKUPS_MAX (INT64_C(1) << 46) /* two years of a million a second */
-/* By how many standard errors an estimate is too high before it is damage. */
+/* Standard errors that an estimate may be too high before it counts as damage. */
 #define DISTINCT_ERRORS_MAX 5
 
 static int damaged_error(struct loader *l, const char *what)
@@ -48,7 +47,7 @@ static int out_of_memory(struct loader *l)
 	return errtext_set(l->err, -ENOMEM, "out of memory");
 }
 
-/* Each row of the job with step(), as long as that is 0. */
+/* Calls step() for each row of the job until it returns nonzero. */
 static int each_row(struct loader *l, const char *sql, int (*step)(struct loader *, sqlite3_stmt *))
 {
 	struct arena no_texts = {0};
@@ -78,7 +77,7 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 	if (sqlite3_column_type(q, 6) != SQLITE_NULL)
 		r->distinct_pages = sqlite3_column_int64(q, 6);
 	r->distinct_error = sqlite3_column_double(q, 7);
-	/* For a job that reads everything once, the estimate is too high as often as too low. */
+	/* For a job that reads everything once, half of the estimates are too high. */
 	if (r->distinct_pages > r->lookups &&
 	    (double)r->distinct_pages <=
 		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
@@ -118,7 +117,7 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-/* The next varint of the data, or false if it has none of 32 bits. */
+/* The next varint of the data; false: none of at most 32 bits. */
 static bool varint_next(const uint8_t **at, const uint8_t *end, uint32_t *ret)
 {
 	uint64_t v = 0;
@@ -195,7 +194,7 @@ static int on_reason(struct loader *l, sqlite3_stmt *q)
 	return 0;
 }
 
-/* -ENOENT, and why they are absent. */
+/* -ENOENT; the text has the reason. */
 static int no_references(struct loader *l, const char *fallback)
 {
 	return errtext_set(l->err, -ENOENT, "%s", *l->r.reason ? l->r.reason : fallback);
@@ -238,7 +237,7 @@ static int load_rows(struct loader *l)
 	return r;
 }
 
-/* A run may be going on. */
+/* The run may still be going on. */
 static int load_of_one_moment(struct loader *l)
 {
 	bool own = sqlite3_get_autocommit(l->db);

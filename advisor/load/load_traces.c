@@ -8,7 +8,7 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* For one file: accesses are bounded where they are recorded; sizes and settings are added. */
+/* For one file. Accesses are limited at recording; sizes and settings come on top. */
 #define EVENTS_MAX 1000000
 
 /* For a window, in pages: 4 GiB. */
@@ -19,7 +19,7 @@ static int traces_error(sqlite3 *db, struct errtext *err)
 	return errtext_set(err, -EIO, "the traces cannot be read: %s", rows_error(db));
 }
 
-/* A size that no window has is not known. */
+/* An impossible size counts as unknown. */
 static int64_t window_pages(struct rows *r)
 {
 	int64_t pages = rows_value(r, -1);
@@ -27,7 +27,7 @@ static int64_t window_pages(struct rows *r)
 	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
-/* Whether it is another word, or not known. */
+/* Whether it is another word, or NULL. */
 static bool is_not(struct rows *r, const char *word)
 {
 	struct bytes text = rows_bytes(r);
@@ -65,7 +65,7 @@ void trace_files_free(struct trace_files *files)
 	*files = (struct trace_files){0};
 }
 
-/* -ENOENT, and why they are absent. */
+/* -ENOENT; the text has the reason. */
 static int no_traces(sqlite3 *db, int64_t job_id, struct errtext *err)
 {
 	struct arena texts = {0};
@@ -86,7 +86,7 @@ int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struc
 	size_t room = 0;
 	int e = 0, end;
 
-	/* A database that was recorded before there were any. */
+	/* An older database, recorded before traces existed. */
 	if (sqlite3_table_column_metadata(db, "main", "traced_file", NULL, NULL, NULL, NULL, NULL,
 					  NULL) != SQLITE_OK)
 		return errtext_set(err, -ENOENT, "the database was recorded without traces");
@@ -166,7 +166,7 @@ static int hand_out_events(struct chunks *c, const uint8_t *data, size_t size)
 	return n;
 }
 
-/* Its bytes are not copied, as a text of a row would be. */
+/* The blob is used in place, not copied as a text would be. */
 static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 {
 	const uint8_t *data = sqlite3_column_blob(s, 2);
@@ -174,7 +174,7 @@ static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 	const char *what = "its bytes are no events";
 	int r = -EBADMSG;
 
-	/* One that is missing in between would go unnoticed otherwise. */
+	/* Otherwise a missing chunk would go unnoticed. */
 	if (sqlite3_column_int64(s, 0) == c->seq)
 		r = c->take ? hand_out_events(c, data, size)
 			    : keep_events(c, sqlite3_column_int64(s, 1), data, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traces of one job, as a database has them: which files were traced, and all that happened to
- * one of them. Owns the reading of the tables of sql/005_traces.sql; computes nothing of them.
+ * The traces of one job, from a database: which files were traced, and every event of one of them.
+ * Owns the reading of the tables of sql/005_traces.sql; computes nothing.
  */
 #ifndef LOAD_TRACES_H
 #define LOAD_TRACES_H
@@ -15,7 +15,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/figures/trace_code.h"
 
-/* < 0 and NULL: not known. */
+/* < 0 and NULL: unknown. */
 struct trace_file {
 	int64_t id;
 	uint32_t dev_major, dev_minor, gen;
@@ -23,11 +23,11 @@ struct trace_file {
 	const char *path; /* raw bytes */
 	const char *fstype;
 	int64_t size_bytes, ra_pages, io_pages, max_order;
-	int64_t stratum;   /* < 0: it was chosen for being read much */
+	int64_t stratum;   /* < 0: it was chosen because it was read much */
 	double stands_for; /* < 0: for none, others do */
-	bool broken;	   /* it ends before the run does, and reason says why */
+	bool broken;	   /* the trace ends before the run, and reason says why */
 	const char *reason;
-	bool warm; /* it was read before, or had pages cached */
+	bool warm; /* it was read before the trace, or had cached pages */
 };
 
 struct trace_files {
@@ -36,24 +36,22 @@ struct trace_files {
 	struct arena texts;
 };
 
-/* Everything that happened to a file, in order. */
+/* Every event of a file, in order. */
 struct trace_events {
 	struct trace_event *events;
 	size_t nr;
 };
 
-/* -ENOENT: the job has no traces at all, and the text says why. Free it when it is 0. Nothing is
- * changed on failure. */
+/* -ENOENT: the job has no traces, and the text says why. Free ret after 0. An error leaves it
+ * unchanged. */
 int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struct errtext *err);
 void trace_files_free(struct trace_files *files);
 
-/* -EBADMSG: the data in the database is not a trace; -E2BIG: it is longer than any that is
- * recorded. */
+/* -EBADMSG: the data is not a trace; -E2BIG: longer than any recorded trace. */
 int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, struct errtext *err);
 void trace_events_free(struct trace_events *events);
 
-/* The same one by one, without keeping them; take gets what is well-formed, up to where it is not.
- */
+/* Passes the same events to take() one by one without keeping them, up to the first invalid one. */
 int load_trace_each(sqlite3 *db, int64_t file_id,
 		    void (*take)(void *arg, const struct trace_event *e), void *arg,
 		    struct errtext *err);

@@ -10,23 +10,23 @@
 
 enum { ENDS = 16, DESCRIPTIONS_MAX = 65536 };
 
-/* Where the last reads of a description ended, the latest first. */
+/* Where the last reads of an open file ended, the latest first. */
 struct track {
 	uint64_t ends[ENDS];
-	uint64_t pos; /* of the last one */
-	uint64_t run; /* where the run began that it belongs to */
+	uint64_t pos; /* end of the last read */
+	uint64_t run; /* start of the run that the read belongs to */
 	size_t nr;
 };
 
-/* A step from one access of a description to its next. */
+/* The step from one access of an open file to the next. */
 struct steps {
 	uint64_t page_bytes;
 	size_t nr, sequential, backward, ascending, on_stream;
-	size_t jumps, jumps_up; /* those that are not sequential */
-	size_t depth[ENDS];	/* how many other streams came between, of those on a stream */
+	size_t jumps, jumps_up; /* steps that are not sequential */
+	size_t depth[ENDS];	/* streams in between, for a read on a stream */
 	int64_t usual; /* from run to run, if most make one step (Boyer and Moore's vote) */
 	size_t votes, usual_nr;
-	bool voted; /* usual is known: it is counted */
+	bool voted; /* usual is known, and counted */
 };
 
 static uint64_t median_u64(uint64_t *values, size_t nr)
@@ -37,7 +37,7 @@ static uint64_t median_u64(uint64_t *values, size_t nr)
 
 static bool continues_at(uint64_t end, uint64_t pos, uint64_t page_bytes)
 {
-	/* What is left out within a page, and a page that is read on both sides of a seam. */
+	/* Tolerates a gap within a page, and a page that two neighbouring reads share. */
 	return pos < end + page_bytes && pos + page_bytes > end;
 }
 
@@ -65,7 +65,7 @@ static void begin_run(struct track *t, uint64_t pos, struct steps *s)
 	s->votes += by == s->usual ? 1 : -1;
 }
 
-/* Counts the step that leads to this access, and makes it the latest of its description. */
+/* Counts the step to this access, which becomes the latest of its open file. */
 static void take_step(struct track *t, const struct access *a, struct steps *s)
 {
 	uint64_t end = a->pos + a->len;
@@ -116,7 +116,8 @@ static size_t tracks_of(const struct access *a, size_t nr, size_t *ret_used)
 	return most;
 }
 
-/* apart: each description by itself; else the file as one, when each is used once and closed. */
+/* apart: each open file separately; else the whole file as one, if each open file is used once
+ * and closed. */
 static int walk_once(const struct access *a, size_t nr, bool apart, size_t nr_tracks,
 		     struct steps *s)
 {
@@ -130,7 +131,7 @@ static int walk_once(const struct access *a, size_t nr, bool apart, size_t nr_tr
 	return 0;
 }
 
-/* Twice: a vote finds the step that most make, if there is one, and not how many do. */
+/* Two passes: the vote finds a majority step if there is one, but not how many make it. */
 static int walk_twice(const struct access *a, size_t nr, bool apart, size_t nr_tracks,
 		      struct steps *s)
 {
@@ -236,7 +237,7 @@ int faults_features(const struct access *a, size_t nr, uint64_t page_bytes, stru
 	return ret;
 }
 
-/* Of the file: a task that reads less shares the work with others. */
+/* Share of the file; a task that reads less shares the work with others. */
 static const double WHOLE = 0.8;
 
 static int by_task_and_place(const void *a, const void *b)
@@ -249,7 +250,7 @@ static int by_task_and_place(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* Bytes that the task at i read, each once; *ret_next: the first access of another. */
+/* Distinct bytes that the task at i read; *ret_next: the first access of the next task. */
 static double distinct_bytes(const struct access *a, size_t nr, size_t i, size_t *ret_next)
 {
 	uint32_t actor = a[i].actor;

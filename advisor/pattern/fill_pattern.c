@@ -53,7 +53,7 @@ static int insert_pattern(sqlite3_stmt *stmt, const char *kind, int64_t id, cons
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The files of all directories, one directory after the other: start[d] up to start[d + 1]. */
+/* The files of all directories, grouped by directory: start[d] up to start[d + 1]. */
 static void sort_parts(const struct pattern_job *job, struct pattern_part *parts, size_t *start)
 {
 	for (size_t i = 0; i < job->nr_files; i++) {
@@ -116,7 +116,7 @@ static int insert_all(sqlite3 *db, struct pattern_job *job, struct errtext *err)
 	return rc == SQLITE_OK ? 0 : pattern_error(db, "rows", err);
 }
 
-/* The best source of a feature comes first: later ones do not replace it. */
+/* The best source of a feature comes first; later sources do not replace it. */
 static int fill_job_patterns(sqlite3 *db, int64_t id, double page_bytes, struct errtext *err)
 {
 	struct pattern_job job = {.id = id, .page_bytes = page_bytes};

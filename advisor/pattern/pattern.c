@@ -32,7 +32,7 @@ bool features_least(const struct features *f, enum feature which, double value)
 	return f->known[which] && f->value[which] >= value;
 }
 
-/* Known, and at most so much. */
+/* Known and at most this. */
 static bool features_most(const struct features *f, enum feature which, double value)
 {
 	return f->known[which] && f->value[which] <= value;
@@ -48,22 +48,22 @@ void features_merge(struct features *to, const struct features *from)
 	}
 }
 
-/* Of steps: nearly all, most. */
+/* Shares of steps: nearly all, most. */
 #define NEARLY_ALL 0.9
 #define MOST	   0.7
 /* Between these shares there is no dominant direction. */
 #define NO_WAY_LOW  0.25
 #define NO_WAY_HIGH 0.75
-#define TWICE	    1.8 /* epochs: the second may be cut short */
-#define ONCE	    1.3 /* seams between reads count twice */
+#define TWICE	    1.8 /* epochs: the second one may be cut short */
+#define ONCE	    1.3 /* pages at the seam of two reads count twice */
 #define WHOLE	    0.9 /* of a file */
-/* Up to here readahead and fault-around hide steps of a mapping that is read in order. */
+/* Up to this size, readahead and fault-around hide the steps of a mapping that is read in order. */
 #define MAPPED_STEP_PAGES 128
-#define RUNS_MIN	  8  /* fewer make no stride */
-#define SMALL_PAGES	  32 /* a file that the default readahead reads in one window */
+#define RUNS_MIN	  8  /* fewer steps do not make a stride */
+#define SMALL_PAGES	  32 /* a file of one default readahead window */
 #define MANY_FILES	  32
 
-/* With counters alone: nobody saw the order. */
+/* Confidence from counters alone, which do not show the order. */
 #define BY_COUNTERS 0.5
 #define BY_SAMPLE   0.8
 #define BY_TRACE    0.95
@@ -79,7 +79,7 @@ const char *pattern_name(enum pattern_name name)
 	return names[name];
 }
 
-/* The features that decided follow, then F_NR. */
+/* The deciding features follow, then F_NR. */
 static struct pattern named_pattern(enum pattern_name name, double confidence, ...)
 {
 	struct pattern p = {.name = name, .confidence = fmin(fmax(confidence, 0), 1)};
@@ -93,7 +93,7 @@ static struct pattern named_pattern(enum pattern_name name, double confidence, .
 	return p;
 }
 
-/* A few steps may be an accident: 20 are worth two thirds of many. */
+/* A few steps may be an accident: 20 steps get two thirds of the confidence of many. */
 static double sureness_of(double base, double clear, const struct features *f, enum feature steps)
 {
 	double n = f->known[steps] ? f->value[steps] : 100;
@@ -117,8 +117,8 @@ static struct pattern of_mapping(const struct features *f)
 	if (up <= 1 - NEARLY_ALL)
 		return named_pattern(PATTERN_backward, sureness_of(BY_TRACE, 1 - up, f, F_faults),
 				     F_fault_ascending_share, F_NR);
-	/* Pages between two touches that were seen were mapped around the first one, or
-	 * wait in a window: those of a pass in order are at the marks of the windows. */
+	/* Pages between two touches were mapped by fault-around or wait in a window: in a
+	 * sequential pass, touches are at the window marks. */
 	if (up >= NEARLY_ALL && features_least(f, F_async_share, MOST))
 		return named_pattern(PATTERN_mmap_sequential,
 				     sureness_of(BY_TRACE, up, f, F_faults),
@@ -141,14 +141,14 @@ static struct pattern of_mapping(const struct features *f)
 	return named_pattern(PATTERN_mixed, 0.5, F_fault_ascending_share, F_fault_gap_pages, F_NR);
 }
 
-/* Jumps enough to show a direction, and they show none. */
+/* Enough jumps to show a direction, but no direction. */
 static bool jumps_about(const struct features *f, enum feature jumps, enum feature up)
 {
 	return features_least(f, jumps, RUNS_MIN) && features_least(f, up, NO_WAY_LOW) &&
 	       features_most(f, up, NO_WAY_HIGH);
 }
 
-/* The order of one pass, from all reads. */
+/* The order of one pass, from all its reads. */
 static struct pattern order_of_trace(const struct features *f)
 {
 	double seq = f->value[F_sequential_share];
@@ -158,7 +158,7 @@ static struct pattern order_of_trace(const struct features *f)
 		return named_pattern(PATTERN_backward,
 				     sureness_of(BY_TRACE, f->value[F_backward_share], f, F_reads),
 				     F_backward_share, F_NR);
-	/* Before strides: equal parts of a file that are read in turns lie one step apart. */
+	/* Tested before strides, because equal parts that are read in turns lie one step apart. */
 	if (features_least(f, F_stream_share, 0.8) && features_least(f, F_streams, 2))
 		return named_pattern(PATTERN_interleaved,
 				     sureness_of(BY_TRACE, f->value[F_stream_share], f, F_reads),
@@ -180,7 +180,7 @@ static struct pattern order_of_trace(const struct features *f)
 		return named_pattern(PATTERN_random,
 				     sureness_of(BY_TRACE, 1 - fabs(jump - 0.5), f, F_reads),
 				     F_sequential_share, F_jump_ascending_share, F_NR);
-	/* Records of several reads each, at any place. */
+	/* Records at random places, each read by several calls. */
 	if (jumps_about(f, F_runs, F_jump_ascending_share))
 		return named_pattern(PATTERN_random,
 				     sureness_of(BY_SAMPLE, 1 - fabs(jump - 0.5), f, F_runs),
@@ -189,7 +189,7 @@ static struct pattern order_of_trace(const struct features *f)
 			     F_NR);
 }
 
-/* The same from pages of a sample: steps within a page's neighbourhood are not seen. */
+/* The same from sampled pages, which do not show small steps. */
 static struct pattern order_of_sample(const struct features *f)
 {
 	double up = f->value[F_page_ascending_share];
@@ -214,7 +214,7 @@ static struct pattern order_of_sample(const struct features *f)
 	return named_pattern(PATTERN_mixed, 0.4, F_page_ascending_share, F_page_jumps, F_NR);
 }
 
-/* Readahead that got going shows order; in a warm cache its absence shows nothing. */
+/* Active readahead shows order; in a warm cache its absence shows nothing. */
 static struct pattern order_of_counters(const struct features *f)
 {
 	if (features_least(f, F_prefetch_coverage, 0.75) && features_least(f, F_async_share, 0.3))
@@ -240,7 +240,8 @@ static bool in_epochs(const struct features *f)
 	return features_least(f, F_epochs, TWICE) && f->known[F_order_similarity];
 }
 
-/* Each page once, at any place: what a shuffled epoch is and drawing with replacement is not. */
+/* Each page once, in random order: a shuffled epoch does that, drawing with replacement does
+ * not. */
 static bool one_permutation(const struct features *f)
 {
 	return features_least(f, F_coverage, 0.95) && features_most(f, F_reuse, 1.1) &&
@@ -273,7 +274,7 @@ static struct pattern of_reading(const struct features *f)
 	if (order.name == PATTERN_random && one_permutation(f))
 		return named_pattern(PATTERN_shuffled_epoch, 0.7 * order.confidence, F_coverage,
 				     F_reuse, F_evenness, order.decided[0], F_NR);
-	/* By counters alone: pages were read twice, and whatever was brought in came in order. */
+	/* From counters alone: pages were read twice, and what was brought in came in order. */
 	if (seq && !f->known[F_reuse] && features_least(f, F_lookups_per_page, TWICE))
 		return named_pattern(PATTERN_reread, 0.8 * order.confidence, F_lookups_per_page,
 				     order.decided[0], F_NR);
@@ -298,8 +299,8 @@ struct pattern pattern_of_file(const struct features *f)
 }
 
 /*
- * The name with the most weight among the known ones; how much of these, and how sure it is.
- * Unknown when less than half of the weight has a name.
+ * The known name with the most weight, its share of the known weight, and its confidence. Unknown
+ * if less than half of the weight has a name.
  */
 static enum pattern_name heaviest(const struct pattern_part *parts, size_t nr, double *ret_share,
 				  double *ret_sure)
@@ -343,7 +344,8 @@ struct pattern pattern_of_directory(struct features *f, const struct pattern_par
 
 	if (share > 0)
 		features_set(f, F_main_share, share);
-	/* A dataset of several files has an order of its own, whatever that in each of them is. */
+	/* Across several files there is another order, independent of the order within each
+	 * file. */
 	if (features_least(f, F_files, 2) && is_read_in_order(name) && in_epochs(f)) {
 		double same = f->value[F_order_similarity];
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The features of how a file or a directory is read, which may be absent, and the name of a
- * pattern from these: a pure decision. Owns the features with their units, the names, the
- * thresholds and the confidence of a name. Unknown features decide nothing; if all are unknown, so
- * is the name. accesses.c, reuse.c and pattern_*.c fill in features; features_*() and
- * feature_name() are in pattern.c.
+ * The features of how a file or directory is read, and the name of the pattern that they make: a
+ * pure decision. Owns the features with their units, the names, the thresholds and the confidence
+ * of a name. An absent feature decides nothing; without any, the name is unknown. accesses.c,
+ * reuse.c and pattern_*.c fill in features; features_*() and feature_name() are in pattern.c.
  */
 #ifndef PATTERN_H
 #define PATTERN_H
@@ -15,45 +14,45 @@
 
 /* X(name): as in JSON. Shares are 0..1. */
 #define PATTERN_FEATURES(X)                                                                        \
-	/* of all accesses of a traced file */                                                     \
+	/* all accesses of a traced file */                                                        \
 	X(reads)	     /* calls */                                                           \
 	X(read_bytes_median) /* asked by a call */                                                 \
-	X(descriptions)	     /* open file descriptions that read */                                \
+	X(descriptions)	     /* open files with reads */                                           \
 	X(readers)	     /* tasks that each read four fifths of the file or more */            \
-	X(sequential_share)  /* reads that begin where the last of the description ended */        \
+	X(sequential_share)  /* reads that begin at the end of the open file's last read */        \
 	X(backward_share)    /* that end where it began */                                         \
 	X(stream_share)	     /* that go on with any of its last 16 */                              \
-	X(streams)	     /* at the same time in one description */                             \
+	X(streams)	     /* concurrent streams of one open file */                             \
 	X(runs)		     /* of reads in one go */                                              \
 	X(stride_bytes) /* from the beginning of a run to that of the next, of most; may be below  \
 			   0 */                                                                    \
 	X(stride_share) /* runs that it leads to */                                                \
 	X(ascending_share)	/* steps that go up */                                             \
-	X(run_bytes)		/* mean of what is read in one go */                               \
+	X(run_bytes)		/* mean length of a run */                                         \
 	X(jump_ascending_share) /* of the steps between such runs */                               \
 	X(faults)		/* touches of a mapping that the kernel saw */                     \
 	X(fault_ascending_share)                                                                   \
 	X(fault_gap_pages) /* median step up */                                                    \
-	X(fault_gap_share) /* touches that make the most frequent step */                          \
-	X(growth_share)	   /* of what was read, past the end that the file had at first */         \
+	X(fault_gap_share) /* touches after the most frequent step */                              \
+	X(growth_share)	   /* bytes read beyond the file's first known end */                      \
 	/* of sampled pages or of all */                                                           \
-	X(page_ascending_share) /* steps up from page to page, in the first pass */                \
-	X(page_jumps)		/* steps to a page that does not follow the last one */            \
+	X(page_ascending_share) /* steps up from page to page in the first pass */                 \
+	X(page_jumps)		/* steps that do not lead to the next page */                      \
 	X(page_jump_ascending_share)                                                               \
-	X(page_stream_share) /* jumps to a page that follows another of the last 8 */              \
+	X(page_stream_share) /* share of the file's pages */                                       \
 	X(coverage)	     /* of the file's pages that were read */                              \
-	X(density)	     /* the same between the first and the last page read */               \
-	X(reuse)	     /* reads of a page that was read, mean */                             \
-	X(evenness)	     /* pages read equally often, give or take one */                      \
+	X(density)	     /* mean reads of a page that was read */                              \
+	X(reuse)                                                                                   \
+	X(evenness) /* pages read equally often, within one */                                     \
 	X(epochs)                                                                                  \
-	X(epoch_separation) /* reads that lie in the epoch that their number says */               \
+	X(epoch_separation) /* reads in the epoch of their number */                               \
 	X(order_similarity) /* of an epoch and the next: 1 the same order, 0 any, -1 reversed */   \
 	X(period_lookups)   /* of the job, from one read of a page to the next, median */          \
 	X(period_s)                                                                                \
 	/* of counters */                                                                          \
 	X(bytes_per_call)                                                                          \
 	X(lookups_per_page)  /* of the file's size */                                              \
-	X(fault_share)	     /* of pages touched, by faults and not by reads */                    \
+	X(fault_share)	     /* share of touched pages that faults touched */                      \
 	X(direct_share)	     /* of bytes read, by O_DIRECT */                                      \
 	X(prefetch_coverage) /* pages brought in that readahead brought ahead */                   \
 	X(async_share)	     /* windows that were issued ahead */                                  \
@@ -61,7 +60,7 @@
 	/* of directories */                                                                       \
 	X(files)                                                                                   \
 	X(pages_per_file) /* mean */                                                               \
-	X(main_share)	  /* of the work, files of the most frequent pattern */
+	X(main_share)	  /* share of the work in files of the main pattern */
 
 enum feature {
 #define X(name) F_##name,
@@ -79,9 +78,9 @@ const char *feature_name(enum feature f);
 void features_set(struct features *f, enum feature which, double value);
 /* num / den; absent when den is 0. */
 void features_set_ratio(struct features *f, enum feature which, double num, double den);
-/* Known, and at least so much. */
+/* Known and at least this. */
 bool features_least(const struct features *f, enum feature which, double value);
-/* Adds the features that from has and to lacks. */
+/* Adds features that `from` has and `to` lacks. */
 void features_merge(struct features *to, const struct features *from);
 
 #define PATTERN_NAMES(X)                                                                           \
@@ -112,7 +111,7 @@ enum { PATTERN_DECIDING_MAX = 6 };
 
 struct pattern {
 	enum pattern_name name;
-	double confidence; /* 0..1; of unknown 0 */
+	double confidence; /* 0..1; 0 if unknown */
 	enum feature decided[PATTERN_DECIDING_MAX];
 	size_t nr_decided;
 };
@@ -127,7 +126,7 @@ struct pattern_part {
 	double weight;
 };
 
-/* f: of the directory as a whole; F_main_share is set here. */
+/* f: features of the directory as a whole; sets F_main_share. */
 struct pattern pattern_of_directory(struct features *f, const struct pattern_part *parts,
 				    size_t nr);
 

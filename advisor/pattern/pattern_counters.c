@@ -8,10 +8,10 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
-/* For a job; the same bound as in the views. */
+/* Largest number per job; the views have the same limit. */
 enum { ROWS_MAX = 8192 };
 
-/* Counters that are read, and where the columns of a SELECT have them. */
+/* The counters to read, and their columns in a SELECT. */
 #define COUNTERS(X)                                                                                \
 	X(lookups)                                                                                 \
 	X(misses)                                                                                  \
@@ -52,7 +52,7 @@ static struct row read_counters(struct rows *r)
 	return row;
 }
 
-/* Pages that reads asked for; where nobody saw reads, those they brought in. */
+/* Pages that reads asked for; if reads were not measured, the pages that they brought in. */
 static double read_pages(const struct row *r)
 {
 	return r->known[C_lookups]
@@ -60,7 +60,7 @@ static double read_pages(const struct row *r)
 		       : r->c[C_misses] + r->c[C_prefetched_sync] + r->c[C_prefetched_async];
 }
 
-/* At least so many pages that a mapping brought in or touched. */
+/* A lower bound of the pages that a mapping brought in or touched. */
 static double mapped_pages(const struct row *r)
 {
 	double by_faults =
@@ -155,7 +155,7 @@ static int read_files(struct rows *r, struct pattern_job *job, struct errtext *e
 	return rows_finish(r) ? pattern_error(r->db, "files", err) : 0;
 }
 
-/* Features of its files are filled in when all files have theirs. */
+/* Fills in the features of the directory's files once all files have theirs. */
 static int read_directories(struct rows *r, struct pattern_job *job, struct errtext *err)
 {
 	while (rows_next(r)) {

@@ -9,10 +9,10 @@
 #include "advisor/pattern/reuse.h"
 #include "cachemon/base/arena.h"
 
-enum { PAGES_MIN = 8 }; /* of a group; fewer show no order */
+enum { PAGES_MIN = 8 }; /* per group; fewer references show no order */
 #define NO_GROUP UINT32_MAX
 
-/* References by group (a file or a directory), in order; when each of them was. */
+/* References by group (a file or a directory), in order, with their times. */
 struct grouped {
 	struct arena arena; /* of all arrays below */
 	const struct references *r;
@@ -33,7 +33,7 @@ static bool is_reference(const struct references *r, size_t i)
 	return !(r->entries[i] & 1);
 }
 
-/* Between two chunks the references are taken for evenly spread. */
+/* References are assumed to be evenly spread between two chunks. */
 static void place_entries(struct grouped *g)
 {
 	const struct references *r = g->r;
@@ -131,7 +131,7 @@ static double pages_of_file(const struct pattern_job *job, const struct pattern_
 	return file->size_bytes > 0 ? (double)file->size_bytes / job->page_bytes : 0;
 }
 
-/* Files first, then directories with all their files. */
+/* First files, then directories with all their files. */
 static int group_all(const struct references *r, uint32_t *group, bool files,
 		     struct pattern_job *job)
 {
@@ -195,7 +195,7 @@ int pattern_references(sqlite3 *db, struct pattern_job *job, struct errtext *err
 	ret = load_references(db, job->id, &r, &why);
 	if (ret == -ENOMEM)
 		return errtext_set(err, ret, "%s", why.text);
-	if (ret) /* none, or damaged: patterns do without */
+	if (ret) /* none, or damaged: the other sources remain */
 		return 0;
 	ret = group_pages(&r, job);
 	references_free(&r);

@@ -11,22 +11,22 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* Pages whose references are looked at, references, and pages that are gone through for them. */
+/* Limits: pages whose references are kept, references, and pages visited to find them. */
 enum { PAGES_MAX = 8192, REFERENCES_MAX = 1 << 20, WALK_MAX = 1 << 28 };
 
-/* Tasks whose last touch is known; more of them share a place. */
+/* Tasks whose last touch is kept; more tasks share a slot. */
 enum { ACTORS = 256 };
 
 struct gathered {
 	struct access *reads, *touches;
 	uint64_t last_touch[ACTORS]; /* 1 + the page */
 	size_t nr_reads, nr_touches;
-	uint64_t first_size, last_size; /* of the file, by the events */
+	uint64_t first_size, last_size; /* of the file, as the events show */
 	bool sized;
-	double bytes, bytes_behind; /* read; past the end that it had at first */
+	double bytes, bytes_behind; /* bytes read; bytes past the file's first end */
 };
 
-/* One touch may have several events: fault-around and the fault, and both again after a wait. */
+/* One touch may cause several events: fault-around, then the fault, and both again after a wait. */
 static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t page,
 		      uint64_t page_bytes)
 {
@@ -39,7 +39,7 @@ static void add_touch(struct gathered *g, const struct trace_event *e, uint64_t 
 		.pos = page * page_bytes, .len = page_bytes, .description = e->map.id};
 }
 
-/* A read asks for more than there is at the end of a file, and for nothing past it. */
+/* At the end of a file, a read asks for more bytes than it gets. */
 static void add_read(struct gathered *g, const struct trace_event *e)
 {
 	uint64_t len = e->len;
@@ -98,13 +98,13 @@ static uint32_t page_hash(uint64_t page)
 
 struct sample {
 	uint64_t limit; /* of 2^32 */
-	uint64_t *seen; /* page by page, as they were read */
+	uint64_t *seen; /* pages in the order of their reads */
 	size_t nr;
-	uint64_t *pages; /* distinct ones, ascending */
+	uint64_t *pages; /* distinct pages, ascending */
 	size_t nr_pages;
 };
 
-/* The pages of all reads whose hash is below the limit, cut at the end of the file. */
+/* Reads' pages whose hash is below the limit, up to the end of the file. */
 static void take_pages(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
 		       struct sample *s)
 {
@@ -194,13 +194,13 @@ int trace_features(const struct trace_event *events, size_t nr, uint64_t size_by
 	return ret;
 }
 
-/* For one file; a trace this long has shown its pattern. */
+/* Limit for one file; a longer trace shows nothing new. */
 enum { EVENTS_MAX = 1 << 20 };
 
 struct events {
 	struct trace_event *e;
 	size_t nr, room;
-	bool ended; /* it is long enough, or the rest of it is damaged */
+	bool ended; /* long enough, or the rest is damaged */
 	bool no_memory;
 };
 
@@ -227,7 +227,7 @@ static int add_traced_file(sqlite3 *db, int64_t traced, struct pattern_file *fil
 	if (ret == -EIO)
 		ret = pattern_error(db, "traces", err);
 	else
-		ret = v.no_memory ? -ENOMEM : 0; /* what is damaged ends the trace */
+		ret = v.no_memory ? -ENOMEM : 0; /* damaged data ends the trace */
 	if (!ret)
 		ret = trace_features(v.e, v.nr, size, (uint64_t)page_bytes, &f);
 	if (!ret)

@@ -9,20 +9,20 @@
 #include "cachemon/base/order.h"
 
 enum {
-	EPOCHS_MAX = 8, /* looked at one by one; later ones are like them */
-	NEAR = 8,	/* references of which one may be the same stream's last */
+	EPOCHS_MAX = 8, /* pages examined one by one; later ones count as similar */
+	NEAR = 8,	/* references among which a stream's last one is searched */
 };
 
 struct work {
 	uint32_t *count; /* of references, by page */
-	uint32_t *nth;	 /* which one of its page a reference is; UINT32_MAX: the same read again */
-	uint32_t *rank;	 /* of a page in an epoch */
+	uint32_t *nth; /* index among the references of its page; UINT32_MAX: the same read again */
+	uint32_t *rank; /* of a page in an epoch */
 	double *gap;
-	size_t nr;    /* references but those */
-	size_t pages; /* with any reference */
+	size_t nr;    /* references without repeats of the same read */
+	size_t pages; /* pages with references */
 };
 
-/* A page that is read in pieces, or at the seam of two reads, is read once. */
+/* A page that is read in pieces, or at the seam of two reads, counts as read once. */
 static void count_references(const struct reuse_input *in, struct work *w)
 {
 	for (size_t i = 0; i < in->nr; i++) {
@@ -38,7 +38,7 @@ static void count_references(const struct reuse_input *in, struct work *w)
 	}
 }
 
-/* The share of pages that were read n or n + 1 times, for the n that fits best. */
+/* The share of pages that were read n or n + 1 times, for the best n. */
 static double evenness_of(const struct work *w, size_t nr_pages)
 {
 	uint32_t mean = (uint32_t)(w->nr / w->pages);
@@ -56,8 +56,8 @@ static double evenness_of(const struct work *w, size_t nr_pages)
 }
 
 /*
- * How well one moment parts the k-th references of all pages from the ones that follow them: 1 in
- * epochs, 3/4 where each page comes twice at any time.
+ * How well one moment separates the k-th references of all pages from the next ones: 1 for epochs,
+ * 3/4 if each page comes twice at random times.
  */
 static double separation_of(const struct reuse_input *in, const struct work *w, uint32_t k,
 			    size_t *ret_next)
@@ -84,7 +84,7 @@ static double separation_of(const struct reuse_input *in, const struct work *w, 
 	return total ? (double)best / (double)total : 0;
 }
 
-/* Spearman's rank correlation of the k-th and the next references, of pages that have both. */
+/* Spearman's rank correlation of the k-th and the next references, over pages that have both. */
 static double similarity_of(const struct reuse_input *in, struct work *w, uint32_t k)
 {
 	uint32_t first = 0;
@@ -111,7 +111,7 @@ static double median_of(double *v, size_t nr)
 	return v[nr / 2];
 }
 
-/* From the first read of a page to its second; -1: none was read twice. */
+/* From the first read of a page to its second; -1: no page was read twice. */
 static double period_of(const struct reuse_input *in, struct work *w, const int64_t *lookup,
 			const double *time_s)
 {
@@ -131,7 +131,7 @@ static double period_of(const struct reuse_input *in, struct work *w, const int6
 	return nr ? median_of(w->gap, nr) : -1;
 }
 
-/* Steps of the first pass: up, up by little, and up by little from one of the last few pages. */
+/* Steps of the first pass: up, up by little, and up by little from one of the last pages. */
 static void put_order(const struct reuse_input *in, const struct work *w, struct features *f)
 {
 	uint64_t last[NEAR] = {0};
@@ -223,7 +223,7 @@ int reuse_features(const struct reuse_input *in, struct features *f)
 		if (in->index)
 			put_order(in, &w, f);
 		put_epochs(in, &w, f);
-		/* Reads outside epochs have none. */
+		/* Reads outside epochs have no epoch order. */
 		if (!features_least(f, F_evenness, 0.85) ||
 		    (f->known[F_epoch_separation] && f->value[F_epoch_separation] < 0.9))
 			f->known[F_epochs] = false;

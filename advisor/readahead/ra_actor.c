@@ -40,8 +40,8 @@ static bool is_same(const struct ra_adds *a, const struct ra_adds *b)
 }
 
 /*
- * Pages the model brought, since they did not come: those that did are brought again. Those that
- * were read were there all the same.
+ * Pages that the model brought and the kernel did not: the kernel brings them again later. If they
+ * were read, they were cached after all.
  */
 static void take_back(const struct ra_actor *a, struct ra_file *f)
 {

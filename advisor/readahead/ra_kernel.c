@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Each was compared with that kernel, page by page: tests/vm/readahead, and the recordings in
- * tests/unit/fixtures/readahead that a unit test replays. Versions in between were not.
+ * Each entry was compared page by page with its kernel: tests/vm/readahead, and the recordings in
+ * tests/unit/fixtures/readahead that a unit test replays. Versions in between were not tested.
  */
 static const struct ra_kernel kernels[] = {
 	{
@@ -99,8 +99,7 @@ const struct ra_kernel *ra_kernel_of(const char *release, const char **ret_why)
 
 int ra_kernel_max_order(const struct ra_kernel *kernel, const char *fstype)
 {
-	/* Without huge pages in the kernel's configuration it is less; the recorded figure counts.
-	 */
+	/* It is smaller if the kernel was built without huge pages; the recorded figure decides. */
 	static const struct {
 		const char *kernel, *fstype;
 		int order;

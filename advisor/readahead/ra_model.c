@@ -84,7 +84,7 @@ void ra_remove(struct ra_file *f, uint64_t first, uint64_t nr)
 	}
 }
 
-/* Folios that lie in the range as a whole. */
+/* Folios that lie completely in the range. */
 static void drop_folios(struct ra_file *f, uint64_t first, uint64_t end)
 {
 	while ((first = ra_pages_next_there(&f->pages, first)) < end &&

@@ -7,16 +7,16 @@
 
 enum {
 	RA_CHUNK = 4096,
-	/* of the byte of a page */
+	/* bits of the byte of a page */
 	ORDER_BITS = 0x0f,
 	UNUSED = 0x20,
-	MARKED = 0x40, /* on a folio's first page */
+	MARKED = 0x40, /* only on the first page of a folio */
 	CACHED = 0x80,
 };
 
 /*
- * A trace has a million accesses at most. 64 TiB of a file; 512 GiB of it touched, or 32,768 places
- * of it; a few seconds of replay.
+ * Limits: a trace has at most a million accesses. 64 TiB of a file; 512 GiB of it touched, or
+ * 32,768 places; a few seconds of replay.
  */
 enum { CHUNKS_MAX = 1 << 22, CHUNKS_THERE_MAX = 1 << 15, SPENT_MAX = 1 << 28 };
 
@@ -166,7 +166,7 @@ static void split_folio(struct ra_pages *p, uint64_t page)
 		p->chunks[i / RA_CHUNK]->page[i % RA_CHUNK] &= (uint8_t)~ORDER_BITS;
 }
 
-/* A cached page that stands alone. */
+/* A cached folio of one page. */
 static void forget_page(struct ra_pages *p, uint64_t page)
 {
 	struct ra_chunk **chunk = &p->chunks[page / RA_CHUNK];
@@ -222,11 +222,10 @@ uint64_t ra_pages_count_unused(const struct ra_pages *p)
 }
 
 /*
- * The walk over the kernel's tree of pages (lib/xarray.c: xas_next, xas_prev). Nodes have 64 slots;
- * a folio of 64 pages and more is an entry one level up. The walk begins with a load, which goes to
- * the slot of the folio's first page and leaves the index where it was: from there both advance by
- * one, so that the slot looked at lags behind the index, until a node ends and the slot is taken
- * from the index again.
+ * Walks the kernel's tree of pages (lib/xarray.c: xas_next, xas_prev). Nodes have 64 slots; a folio
+ * of 64 pages or more is an entry one level up. The walk begins with a load, which goes to the slot
+ * of the folio's first page but leaves the index unchanged. From there both advance by one, so that
+ * the slot lags behind the index until a node ends and the slot is computed from the index again.
  */
 
 enum { SLOTS = 64, SHIFT = 6 };
@@ -234,7 +233,7 @@ enum { SLOTS = 64, SHIFT = 6 };
 struct walk {
 	const struct ra_pages *pages;
 	uint64_t index;
-	uint64_t slot; /* in pages, or one level up in nodes */
+	uint64_t slot; /* in pages, or in nodes one level up */
 	bool upper;
 };
 
@@ -264,7 +263,7 @@ static bool any_in(const struct ra_pages *p, uint64_t node)
 	return false;
 }
 
-/* The entry at a slot of the upper level, and down from there by the index. */
+/* The entry at a slot of the upper level, then down by the index. */
 static bool descend(struct walk *w)
 {
 	w->upper = true;
@@ -291,7 +290,7 @@ static bool step_up(struct walk *w)
 	} else {
 		return descend(w);
 	}
-	/* Past the last slot of the upper node the way down is by the index all along. */
+	/* After the last slot of the upper node, the index alone gives the way down. */
 	if (w->slot % SLOTS == 0)
 		w->slot = w->index >> SHIFT;
 	return descend(w);

@@ -5,7 +5,7 @@
 
 enum { SPLICE_PAGES = 16 };
 
-/* Where the call stands once everything before `page` has been copied. */
+/* The position of the call after everything before `page` was copied. */
 static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
 {
 	uint64_t at = page << RA_PAGE_SHIFT;
@@ -24,7 +24,7 @@ static void remember_position(const struct ra_file *f, struct ra_stream *s, uint
 	s->prev_pos = (int64_t)at;
 }
 
-/* Where a read stops looking for pages: [first, what is returned). */
+/* The range in which a read looks for pages: [first, returned value). */
 static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t asked_end)
 {
 	uint64_t end = ra_file_nr_pages(f);
@@ -37,7 +37,7 @@ static uint64_t last_looked_at(const struct ra_file *f, uint64_t pos, uint64_t a
 	return end < asked_end ? end : asked_end;
 }
 
-/* Brings the page if it is not there, and what comes with it: true, the call waits for it. */
+/* Brings in the page if it is absent, with its window. True: the call waits for it. */
 static bool bring_page(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked_end)
 {
 	bool waits = !ra_pages_cached(&f->pages, page);
@@ -57,7 +57,7 @@ static bool bring_page(struct ra_file *f, struct ra_stream *s, uint64_t page, ui
 	return waits;
 }
 
-/* The folio at which the call stands is there: it is copied. */
+/* Copies the folio at the position of the call, which is cached. */
 static void copy_folio(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
 	uint64_t next = ra_pages_folio_end(&f->pages, c->page);
@@ -69,13 +69,13 @@ static void copy_folio(struct ra_file *f, struct ra_stream *s, struct ra_call *c
 		s->prev_pos = (int64_t)copied_to(f, c->end_pos, c->page);
 }
 
-/* Readahead is asked for something at this page. */
+/* Requests readahead at this page. */
 static bool asks_readahead(const struct ra_file *f, uint64_t page)
 {
 	return !ra_pages_cached(&f->pages, page) || ra_pages_marked(&f->pages, page);
 }
 
-/* Up to where it asks readahead a second time or waits, or to its end. */
+/* Runs to the second request for readahead, to a wait, or to the end. */
 static void go_on_call(struct ra_file *f, struct ra_stream *s, struct ra_call *c)
 {
 	uint64_t asked_end = (c->end_pos + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT;
@@ -106,7 +106,7 @@ bool ra_read_is_past(const struct ra_file *f, const struct ra_call *c, uint64_t 
 				     : ra_pages_head(&f->pages, c->page));
 }
 
-/* The pages that the call asks for, inside the file. */
+/* The requested pages within the file. */
 static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 {
 	uint64_t end = (c->end_pos + RA_PAGE_BYTES - 1) >> RA_PAGE_SHIFT;
@@ -114,7 +114,7 @@ static uint64_t asked_end_of(const struct ra_file *f, const struct ra_call *c)
 	return end < ra_file_nr_pages(f) ? end : ra_file_nr_pages(f);
 }
 
-/* Appends the pages it brings in to the earlier ones. */
+/* Appends the new pages to the earlier ones. */
 static void begin_call(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count,
 		       struct ra_call *c)
 {

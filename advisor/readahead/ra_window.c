@@ -35,7 +35,8 @@ void ra_add(struct ra_file *f, uint64_t first, unsigned int order, bool marked)
 	f->request_end = first + nr;
 }
 
-/* do_page_cache_ra: single pages, those that are not there; marked where `ahead` pages remain. */
+/* do_page_cache_ra: absent pages only, as single pages; sets the mark `ahead` pages before the
+ * end. */
 static void submit_singly(struct ra_file *f, uint64_t page, uint64_t nr, uint64_t ahead)
 {
 	uint64_t end = ra_file_nr_pages(f), mark;
@@ -47,8 +48,8 @@ static void submit_singly(struct ra_file *f, uint64_t page, uint64_t nr, uint64_
 		nr = end - page;
 	if (!ra_pages_spend(&f->pages, nr))
 		return;
-	/* From the end that was cut: a window with more lookahead than is left of it has no mark.
-	 */
+	/* Counted from the shortened end: a window with more lookahead than its length gets no
+	 * mark. */
 	mark = ahead <= nr ? page + nr - ahead : UINT64_MAX;
 	for (uint64_t i = page; i < page + nr; i++) {
 		if (!ra_pages_cached(&f->pages, i))
@@ -61,7 +62,7 @@ static unsigned int log2_of(uint64_t n)
 	return n ? 63U - (unsigned int)__builtin_clzll(n) : 0;
 }
 
-/* The order that a window's folios have where nothing else speaks against it. */
+/* The order of a window's folios if nothing forbids it. */
 static unsigned int window_order(const struct ra_file *f, const struct ra_stream *s,
 				 unsigned int order)
 {
@@ -89,7 +90,7 @@ static unsigned int order_at(const struct ra_file *f, uint64_t page, unsigned in
 	return order;
 }
 
-/* A page that is cached lies in the way of the folio. */
+/* A cached page prevents the folio. */
 static bool is_blocked(const struct ra_file *f, uint64_t first, unsigned int order)
 {
 	for (uint64_t page = first; page < first + (1ULL << order); page++)
@@ -163,7 +164,7 @@ static uint64_t next_size(uint64_t size, uint64_t limit)
 	return limit;
 }
 
-/* A request that is larger than windows may be as large as the device takes at once. */
+/* A request that exceeds the window size may be as large as one request of the device. */
 static uint64_t limit_of(const struct ra_file *f, const struct ra_stream *s, uint64_t asked)
 {
 	if (asked > s->ra_pages && f->io_pages > s->ra_pages)
@@ -201,8 +202,7 @@ void ra_force(struct ra_file *f, const struct ra_stream *s, uint64_t page, uint6
 	}
 }
 
-/* A run of cached pages before a miss is a sign of a stream, if it is longer than what is asked
- * for. */
+/* A run of cached pages before a miss suggests a stream if it is longer than the request. */
 static bool window_by_context(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked,
 			      uint64_t limit)
 {
@@ -232,7 +232,7 @@ static void window_initial(struct ra_file *f, struct ra_stream *s, uint64_t page
 		s->async_size = f->kernel->one_body ? s->size : s->size / 2;
 }
 
-/* The window before may be larger than the limit: that of a request of more than a window. */
+/* The previous window may exceed the limit if its request did. */
 static void window_next(const struct ra_file *f, struct ra_stream *s, uint64_t limit)
 {
 	uint64_t size = next_size(s->size, limit);
@@ -243,7 +243,7 @@ static void window_next(const struct ra_file *f, struct ra_stream *s, uint64_t l
 	s->async_size = s->size;
 }
 
-/* Another stream's: where it ends is looked for. */
+/* The mark belongs to another stream: finds the end of its window. */
 static bool window_by_hole(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked,
 			   uint64_t limit)
 {
@@ -258,7 +258,7 @@ static bool window_by_hole(struct ra_file *f, struct ra_stream *s, uint64_t page
 	return true;
 }
 
-/* The window would hit its own mark at once: it is joined with the next one. */
+/* The window would hit its own mark at once, so it is joined with the next one. */
 static void join_with_next(struct ra_stream *s, uint64_t page, uint64_t limit)
 {
 	uint64_t more;
@@ -275,7 +275,7 @@ static void join_with_next(struct ra_stream *s, uint64_t page, uint64_t limit)
 	}
 }
 
-/* Misses and marker hits of kernels that have one function for both. */
+/* Misses and marker hits, for kernels that have one function for both. */
 static void on_demand(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t asked,
 		      bool marked, unsigned int order)
 {
@@ -321,7 +321,7 @@ void ra_sync(struct ra_file *f, struct ra_stream *s, uint64_t page, uint64_t ask
 	ra_submit(f, s, 0);
 }
 
-/* A window whose end is not a multiple of its folios would end in small ones. */
+/* A window whose end is not aligned to its folios would end in small ones. */
 static void round_window_end(struct ra_stream *s, uint64_t limit)
 {
 	unsigned int order = s->order, most = (unsigned int)__builtin_ctzll(limit);

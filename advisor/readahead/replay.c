@@ -20,7 +20,7 @@ struct replay {
 	const struct ra_replay_input *in;
 	struct ra_setting setting;
 	struct ra_file file;
-	struct description **descriptions; /* the last one for what is of none that is known */
+	struct description **descriptions; /* fallback if the open file is unknown */
 	size_t nr_descriptions;
 	struct description unknown;
 	struct ra_actor **actors;
@@ -33,7 +33,7 @@ static bool is_actual(const struct replay *r)
 	return r->setting.kind == RA_SETTING_ACTUAL;
 }
 
-/* Room for numbers up to nr in an array of pointers. */
+/* Makes room for numbers up to nr in an array of pointers. */
 static int grow_numbers(void ***array, size_t *nr_array, size_t nr)
 {
 	void **more;
@@ -63,7 +63,7 @@ static int find_actor(struct replay *r, uint32_t number, struct ra_actor **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The open file's part of the setting: its pages, and whether it is advised as random. */
+/* Applies the setting to an open file: its window size, and whether it is advised as random. */
 static void apply_setting(const struct replay *r, struct ra_stream *s, const struct trace_event *e)
 {
 	uint32_t device = r->in->device_pages;
@@ -74,7 +74,7 @@ static void apply_setting(const struct replay *r, struct ra_stream *s, const str
 		s->ra_pages = e->ra_pages;
 		break;
 	case RA_SETTING_PAGES:
-		/* Advice to read sequentially doubles whatever the device has. */
+		/* Sequential advice doubles the device's setting. */
 		s->ra_pages = r->setting.pages * (device && e->ra_pages == 2 * device ? 2 : 1);
 		break;
 	case RA_SETTING_RANDOM:
@@ -95,7 +95,7 @@ static void open_description(struct replay *r, struct description *d, const stru
 	if (e->kind != TRACE_OPEN)
 		return;
 	apply_setting(r, &d->stream, e);
-	/* Another setting would have made another window of what was read before. */
+	/* Another setting would have made other windows for the earlier reads. */
 	d->stream.start = e->ra.start;
 	d->stream.size = e->ra.size;
 	d->stream.async_size = e->ra.async_size;
@@ -133,7 +133,7 @@ static int description_of(struct replay *r, const struct trace_event *e, struct 
 	return 0;
 }
 
-/* The pages that the model brought in for the task's access are kept until it is judged. */
+/* Keeps the pages that the model brought in for the task's access until it is judged. */
 static int take_adds(struct replay *r, struct ra_actor *a)
 {
 	if (r->file.pages.error)
@@ -141,14 +141,14 @@ static int take_adds(struct replay *r, struct ra_actor *a)
 	return is_actual(r) ? ra_actor_take(a, &r->file) : 0;
 }
 
-/* The task has gone further than its read in the model: that goes on. */
+/* The task is past the position of its read in the model, so that read continues. */
 static int go_on_reading(struct replay *r, struct ra_actor *a)
 {
 	ra_read_go_on(&r->file, a->stream, &a->call);
 	return take_adds(r, a);
 }
 
-/* Beginning an access: what the task did before is over. */
+/* A new access begins: the task's previous one has ended. */
 static int begin_access(struct replay *r, const struct trace_event *e, struct ra_actor **ret_actor,
 			struct ra_stream **ret_stream)
 {
@@ -190,7 +190,7 @@ static int on_read(struct replay *r, const struct trace_event *e)
 		return error;
 	a->touched = 0;
 	r->result.inexact_reads |= !!(e->flags & TRACE_RANGE);
-	/* A call that is recorded at its end brings nothing later. */
+	/* A call recorded at its end brings in nothing later. */
 	if (e->flags & TRACE_AFTER)
 		ra_read(&r->file, s, e->pos, e->len);
 	else
@@ -222,7 +222,7 @@ static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page
 
 	if (error)
 		return error;
-	if (!m.nr_pages) { /* not known: as if it were the whole file */
+	if (!m.nr_pages) { /* unknown: treated as the whole file */
 		m.address_page = m.first_page = 0;
 		m.nr_pages = ra_file_nr_pages(&r->file);
 	}
@@ -232,8 +232,8 @@ static int on_touch(struct replay *r, const struct trace_event *e, uint64_t page
 }
 
 /*
- * One touch may have several events: fault-around that mapped other pages than the one that was
- * touched, the fault, and both once more after it waited. The first of them is replayed.
+ * One touch may have several events: fault-around that mapped other pages than the touched one, the
+ * fault, and both again after a wait. Replays the first of them.
  */
 static int on_fault(struct replay *r, const struct trace_event *e)
 {
@@ -277,13 +277,13 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 		advice = RA_ADVICE_WILLNEED;
 		break;
 	case ADVICE_DONTNEED:
-		/* With the setting in force the removals themselves are in the trace. */
+		/* With the actual setting, the trace has the removals itself. */
 		if (is_actual(r) || e->call != CALL_FADVISE)
 			return 0;
 		advice = RA_ADVICE_DONTNEED;
 		break;
 	default:
-		/* Their changes are in the setting that follows. */
+		/* The setting that follows has their changes. */
 		return 0;
 	}
 	error = begin_access(r, e, &a, &s);
@@ -294,8 +294,8 @@ static int on_advice(struct replay *r, const struct trace_event *e)
 }
 
 /*
- * A window past the page where the task's read stands shows that it went on: what others did to
- * the description in the meantime was before that.
+ * A window past the position of the task's read shows that the read went on, so that other tasks'
+ * changes to the open file came before it.
  */
 static int on_window(struct replay *r, const struct trace_event *e)
 {
@@ -311,7 +311,8 @@ static int on_window(struct replay *r, const struct trace_event *e)
 	a->window = e->ra;
 	a->has_window = true;
 	error = description_of(r, e, &s);
-	/* Where the model chose another one it goes on from this, so as to be wrong once. */
+	/* If the model chose another window, it continues from the recorded one, so that it is
+	 * wrong only once. */
 	if (!error) {
 		s->start = e->ra.start;
 		s->size = e->ra.size;
@@ -349,7 +350,7 @@ static void on_remove(struct replay *r, const struct trace_event *e)
 	bool pressure = e->detail <= EVICT_RECLAIM_MEMCG;
 
 	r->result.evicted += pressure ? e->len : 0;
-	/* The advice itself is replayed where other pages may be there. */
+	/* Replays the advice itself if other pages may be cached. */
 	if (e->detail == EVICT_DONTNEED && !is_actual(r))
 		return;
 	ra_remove(&r->file, e->pos, e->len);

@@ -7,21 +7,21 @@
 
 enum { MOST_ACTORS = 1 << 20 };
 
-/* Pages first..end, or none. */
+/* Pages first..end, perhaps none. */
 struct range {
 	uint64_t first, end;
 };
 
-/* Pages of it that have not come when the task does something else were cached before. */
+/* Requested pages that have not come when the task begins something else were cached before. */
 struct at {
-	struct range asked;  /* by the access that the task is at */
-	struct range window; /* that it brings what was missing of */
-	uint64_t touched;    /* 1 + the page that fault-around says was touched */
+	struct range asked;  /* requested by the task's current access */
+	struct range window; /* a window that brings its missing pages */
+	uint64_t touched;    /* 1 + the page that was touched, by the fault-around event */
 };
 
 struct search {
 	struct ra_pages *resident;
-	struct ra_pages known; /* came, or was there */
+	struct ra_pages known; /* added, or cached */
 	uint64_t nr_pages;     /* of the file now */
 	struct at *actors;
 	size_t nr_actors;
@@ -91,8 +91,8 @@ static void ask_read(struct search *s, const struct trace_event *e, struct at *a
 	settle_range(s, &a->asked);
 }
 
-/* The page was there if no fault follows; of the others that it may have mapped nothing is known.
- */
+/* Without a following fault, the page was cached. Nothing is known about the other pages that it
+ * may have mapped. */
 static void ask_map(struct search *s, const struct trace_event *e, struct at *a)
 {
 	if (!e->map.touched)
@@ -108,8 +108,7 @@ static void ask_fault(struct search *s, const struct trace_event *e, struct at *
 	ask_for(s, a, (struct range){e->pos, e->pos + !(e->flags & TRACE_MISSING)});
 }
 
-/* A window skips cached pages. The rest of a window in which a folio met such a page is another
- * window. */
+/* A window skips cached pages. If a folio met such a page, the rest is another window. */
 static void see_window(struct search *s, const struct trace_event *e, struct at *a)
 {
 	struct range w = {e->pos, e->pos + e->len};

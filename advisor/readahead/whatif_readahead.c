@@ -11,7 +11,7 @@
 
 enum { FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
 
-/* ra_kb 0, 32, 64 ... 8192 from 1 on. */
+/* ra_kb is 0, then 32, 64 ... 8192. */
 static uint32_t pages_of_setting(size_t candidate)
 {
 	return candidate == 1 ? 0 : (uint32_t)(FIRST_KB / RA_PAGE_KB) << (candidate - 2);
@@ -68,7 +68,7 @@ static struct whatif_result result_of(const struct ra_replay_result *r)
 	return w;
 }
 
-/* Faults that smaller windows would have brought about left no trace, and advice is of reads. */
+/* Faults that smaller windows would cause left no trace, and advice only affects reads. */
 static bool has_answer(const struct whatif_file *f, size_t candidate)
 {
 	if (!f->mapped || candidate == WHATIF_ACTUAL)
@@ -76,7 +76,7 @@ static bool has_answer(const struct whatif_file *f, size_t candidate)
 	return candidate < RANDOM_AT && pages_of_setting(candidate) >= f->device_pages;
 }
 
-/* The caveats of a file that has an answer. */
+/* The caveats of a file with an answer. */
 static void remark_judged(struct whatif_file *f)
 {
 	f->judged = true;
@@ -86,7 +86,7 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows are not known" : "");
 }
 
-/* What the trace does not show, if that may be why the model differs; "": nothing. */
+/* What the trace lacks, if that may explain the difference from the model; "": nothing. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
@@ -97,7 +97,7 @@ static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 	return warm ? "; not all pages cached before the trace are known" : "";
 }
 
-/* Whether the model may speak of the file, by how it agrees with what happened. */
+/* Whether the model matches the trace well enough to predict for the file. */
 static void judge_file(struct whatif_file *f, const struct ra_replay_result *actual, bool warm)
 {
 	f->mapped = actual->mapped > 0;
@@ -121,7 +121,7 @@ static void judge_file(struct whatif_file *f, const struct ra_replay_result *act
 	}
 }
 
-/* Nothing was brought, nor would be with any setting. */
+/* No page was brought in, and no setting would bring in any. */
 static void answer_cached(struct whatif_file *f)
 {
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++)
@@ -186,7 +186,7 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 /* The facts that all files share. */
 struct run_facts {
 	const struct ra_kernel *kernel;
-	const char *why; /* nothing can be said of any file */
+	const char *why; /* no file can be judged */
 };
 
 static int load_run_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, struct errtext *err)
@@ -212,7 +212,7 @@ static int load_run_facts(sqlite3 *db, int64_t job_id, struct run_facts *ret, st
 	return 0;
 }
 
-/* The file's input of the replay. False: something is unknown, and the note says what. */
+/* The file's input of the replay. False: something is unknown; the note has the reason. */
 static bool prepare_replay(const struct run_facts *run, const struct trace_file *t,
 			   struct whatif_file *f, struct ra_replay_input *in)
 {
@@ -237,7 +237,7 @@ static bool prepare_replay(const struct run_facts *run, const struct trace_file 
 	return !why;
 }
 
-/* The findings about the recorded part hold, but not for the file. */
+/* The findings describe the recorded part, not the whole file. */
 static void set_broken(struct whatif_file *f, const struct trace_file *t)
 {
 	bool gave_way = t->reason && strcmp(t->reason, TRACE_GAVE_WAY) == 0;
@@ -269,8 +269,8 @@ static int load_file(sqlite3 *db, const struct run_facts *run, const struct trac
 }
 
 /*
- * Files that were in the cache stand for others like them, which bring a sum down. Of sizes of
- * which there are no others the sum says nothing.
+ * Cached files represent others like them, which lowers a sum. The sum leaves out sizes without any
+ * other file.
  */
 static bool counts_in_sums(const struct whatif_readahead *w, const struct whatif_file *f)
 {
@@ -320,7 +320,7 @@ int whatif_readahead_load(sqlite3 *db, int64_t job_id, struct whatif_readahead *
 	}
 	for (size_t i = 0; !r && i < traced.nr; i++)
 		r = load_file(db, &run, &traced.files[i], &w.files[w.nr_files++], err);
-	/* Paths are among the texts. */
+	/* Some of the texts are paths. */
 	w.texts = traced.texts;
 	traced.texts = (struct arena){0};
 	trace_files_free(&traced);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What other settings of readahead would have brought in for a job's traced files. Owns the
+ * What other readahead settings would have brought in for a job's traced files. Owns the
  * candidates, the decision whether the model may judge a file, and the sums over files with their
- * bands. A file gets no answer unless the model has 0.95 of its windows exactly.
+ * bands. The model must predict 95 % of a file's windows exactly, else the file has no answer.
  */
 #ifndef WHATIF_READAHEAD_H
 #define WHATIF_READAHEAD_H
@@ -13,15 +13,15 @@
 #include "advisor/readahead/replay.h"
 #include "cachemon/base/errtext.h"
 
-/* The first is what was in force. */
+/* The first one is the actual setting. */
 enum { WHATIF_ACTUAL = 0, WHATIF_CANDIDATES = 13 };
 
 #define WHATIF_LEAST_FIDELITY 0.95
 
 enum whatif_figure {
-	WHATIF_MISSES,	   /* pages asked for that were not there */
-	WHATIF_PREFETCHED, /* pages brought that were not asked for yet */
-	WHATIF_WASTED,	   /* of them those nobody asked for later; of mapped files not known */
+	WHATIF_MISSES,	   /* requested pages that were absent */
+	WHATIF_PREFETCHED, /* prefetched pages */
+	WHATIF_WASTED,	   /* prefetched pages never requested; unknown for mapped files */
 	WHATIF_REQUESTS,   /* to the device */
 	WHATIF_STALLS,	   /* waits for the device */
 	WHATIF_FIGURES,
@@ -31,10 +31,10 @@ enum whatif_figure {
 enum whatif_reason {
 	WHATIF_ANSWERED,
 	WHATIF_UNKNOWN, /* the kernel, the setting or the filesystem's folios */
-	WHATIF_CACHED,	/* no access brought pages: nothing to hold the model against */
+	WHATIF_CACHED,	/* no access brought in pages, so the model cannot be checked */
 	WHATIF_UNFAITHFUL,
 	WHATIF_BROKEN,	 /* the trace ends before the run does */
-	WHATIF_GAVE_WAY, /* likewise: other files of the sample stand for it */
+	WHATIF_GAVE_WAY, /* as above; other files of the sample represent it */
 	WHATIF_UNREADABLE,
 };
 
@@ -48,30 +48,30 @@ struct whatif_file {
 	int64_t id;
 	const char *path;      /* NULL: none was seen */
 	int64_t stratum;       /* < 0: chosen for being read much */
-	double stands_for;     /* files; 0: others do */
-	double counts_for;     /* how often its figures are in sums; see enum whatif_scale */
-	double brought;	       /* pages, by the counters; < 0: not known */
+	double stands_for;     /* number of files; 0: another file represents it */
+	double counts_for;     /* its weight in sums; see enum whatif_scale */
+	double brought;	       /* pages, by the counters; < 0: unknown */
 	uint32_t device_pages; /* of a window, where that is known */
 	bool device_known;
-	double fidelity; /* -1: not known */
+	double fidelity; /* -1: unknown */
 	uint64_t windows, exact_windows;
 	bool judged;
-	enum whatif_reason reason; /* of a file that is not; its note says more */
-	bool counted;		   /* in sums: answered for, or known to have read nothing */
+	enum whatif_reason reason; /* why a file has no answer; its note says more */
+	bool counted;		   /* in sums: has an answer, or is known to have read nothing */
 	bool mapped, evicted;
-	char note[200]; /* why it is not judged, or what to keep in mind */
+	char note[200]; /* why it is not judged, or a caveat */
 	struct whatif_result results[WHATIF_CANDIDATES];
 };
 
 /*
- * What makes a sum of a sample. How many files there are is an estimate of an eighth of it, or
- * worse; how many pages they brought was counted, so traced files count for as many as makes that
- * the sum.
+ * How a sample is scaled to a sum. The number of files is an estimate with an error of an eighth or
+ * more, but the number of pages that they brought in was counted. So traced files are weighted to
+ * match that count.
  */
 enum whatif_scale {
-	WHATIF_BY_FILES, /* not counted: by how many files they stand for */
-	WHATIF_BY_JOB,	 /* not of each file: by what the job brought */
-	WHATIF_BY_SIZE,	 /* by what the files of their stratum brought */
+	WHATIF_BY_FILES, /* not counted: by the number of files they represent */
+	WHATIF_BY_JOB,	 /* not counted per file: by the job's pages */
+	WHATIF_BY_SIZE,	 /* by the pages of the files in their stratum */
 };
 
 struct whatif_readahead {
@@ -84,15 +84,15 @@ struct whatif_readahead {
 	char absent[768]; /* why they are absent, or "" */
 };
 
-/* A sum over the judged files, each as often as it counts for others. */
+/* A sum over the judged files, each with its weight. */
 struct whatif_sum {
 	bool known;
-	double figure[WHATIF_FIGURES]; /* NAN: not known */
-	double error[WHATIF_FIGURES];  /* half the width of the 95 % band; < 0: not known */
+	double figure[WHATIF_FIGURES]; /* NAN: unknown */
+	double error[WHATIF_FIGURES];  /* half the width of the 95 % band; < 0: unknown */
 };
 
-/* A load from a page that a fault around it mapped is seen by nobody: which pages of a mapping are
- * used is not known. */
+/* No event shows a load from a page that fault-around mapped, so the used pages of a mapping are
+ * unknown. */
 static inline bool whatif_figure_seen(bool mapped, int figure)
 {
 	return !mapped || figure != WHATIF_WASTED;
@@ -100,7 +100,7 @@ static inline bool whatif_figure_seen(bool mapped, int figure)
 
 /* In a few words. */
 const char *whatif_reason_text(enum whatif_reason reason);
-/* Setting number i as users write it: "ra_kb=128", "random". For the first: what the device had. */
+/* Setting number i as users write it: "ra_kb=128", "random". The first is the device's own. */
 void whatif_setting_name(size_t i, uint32_t device_pages, char *text, size_t size);
 
 /* 0 or -errno; a job without traces has no files, and absent says why. */
@@ -113,16 +113,16 @@ int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead 
 			   struct errtext *err);
 
 /*
- * Files that were mapped are summed apart from those that were read: of them fewer settings are
- * known. Not known: no file of that kind has an answer, or not for this candidate.
+ * Mapped files are summed separately from read files, because fewer settings can be predicted for
+ * them. Unknown: no file of that kind has an answer, or none for this candidate.
  */
 void whatif_readahead_sum(const struct whatif_readahead *w, bool mapped, size_t candidate,
 			  struct whatif_sum *ret);
 /*
- * The best one: of those that waste at most a tenth of what they read, or no more than was wasted
- * (of mapped files: that read at most a tenth more), the one with the fewest waits; of those within
- * 1 % of it, the one that reads the fewest pages, then the one with the fewest requests, then the
- * first. -1: nothing is known.
+ * The best setting. A candidate may waste at most a tenth of what it reads, or at most what was
+ * wasted (for mapped files: it may read at most a tenth more than before). Among candidates, those
+ * within 1 % of the fewest waits remain; of these the one with the fewest pages wins, then the one
+ * with the fewest requests, then the first. -1: unknown.
  */
 int whatif_readahead_best(const struct whatif_readahead *w, bool mapped);
 

@@ -7,22 +7,22 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
 
-/* Of sizes: below 16 KiB, and each next one of files eight times as large. */
+/* Strata of sizes: below 16 KiB, then each eight times as large. */
 enum { WHATIF_STRATA = 8 };
 
-/* It was chosen by its hash, and stands for others of its stratum. */
+/* It was chosen by its hash, so it represents others of its stratum. */
 static bool is_sampled(const struct whatif_file *f)
 {
 	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
 }
 
-/* The counters of the files, in addition to what was traced of them. */
+/* The counters of the files, in addition to their traces. */
 struct brought {
 	struct whatif_readahead *w;
-	double stratum[WHATIF_STRATA]; /* pages of its files, except those chosen for being read
-					  much */
+	double stratum[WHATIF_STRATA]; /* pages of the stratum's files, except those chosen because
+					* they were read much */
 	double rows;		       /* pages of all files that have a row */
-	bool unknown;		       /* not measured, or of a file whose size nobody knows */
+	bool unknown;		       /* not measured, or of a file of unknown size */
 };
 
 static size_t stratum_of(double size_bytes)
@@ -42,7 +42,7 @@ static struct whatif_file *find_traced(struct whatif_readahead *w, int64_t id)
 	return NULL;
 }
 
-/* size_bytes and pages < 0: not known, not measured. */
+/* size_bytes and pages < 0: unknown. */
 static void add_brought(struct brought *b, int64_t traced_file_id, double size_bytes, double pages)
 {
 	struct whatif_file *f = find_traced(b->w, traced_file_id);
@@ -76,14 +76,14 @@ static int end_brought(struct rows *r, struct errtext *err)
 		 : 0;
 }
 
-/* Databases of other programs, and those that tests make, may have none. */
+/* Databases from other programs or tests may lack the table. */
 static bool has_counters(sqlite3 *db, const char *table)
 {
 	return sqlite3_table_column_metadata(db, "main", table, "demand_pages", NULL, NULL, NULL,
 					     NULL, NULL) == SQLITE_OK;
 }
 
-/* NULL, which is not measured, makes all of it NULL. */
+/* One NULL (not measured) makes the sum NULL. */
 #define JOB_BROUGHT  SQL_brought_pages("j.")
 #define FILE_BROUGHT SQL_brought_pages("f.")
 
@@ -119,8 +119,7 @@ static int load_files_brought(sqlite3 *db, int64_t job_id, struct brought *b, st
 	return end_brought(&r, err);
 }
 
-/* A file beyond those that have rows: what the model has of it, where it was held against the
- * kernel. */
+/* A file without a row: the model's figure, if the model was checked for the file. */
 static bool fill_brought(struct whatif_readahead *w)
 {
 	for (size_t i = 0; i < w->nr_files; i++) {
@@ -141,7 +140,7 @@ static void count_for(struct whatif_file *f, double times)
 	f->counts_for = times > 1 ? times : 1;
 }
 
-/* Each stratum for itself: what its files brought over what those of the sample did. */
+/* Per stratum: pages of all its files / pages of the sampled files. */
 static void weigh_strata(struct whatif_readahead *w, const double pages[WHATIF_STRATA])
 {
 	double sampled[WHATIF_STRATA] = {0};
@@ -157,7 +156,7 @@ static void weigh_strata(struct whatif_readahead *w, const double pages[WHATIF_S
 	}
 }
 
-/* Files without rows are of any size: the sample as a whole makes what the job brought. */
+/* Files without rows may have any size: the whole sample is scaled to the job's pages. */
 static void weigh_job(struct whatif_readahead *w, double pages)
 {
 	double sampled = 0;
@@ -202,17 +201,17 @@ int whatif_readahead_weigh(sqlite3 *db, int64_t job_id, struct whatif_readahead 
 	return 0;
 }
 
-/* For a normal distribution, both sides. */
+/* Two-sided, of the normal distribution. */
 #define BAND_95 1.96
 
-/* Files of which one sum is made. */
+/* Files that make up one sum. */
 struct which {
 	const struct whatif_readahead *w;
 	bool mapped;
 	size_t candidate;
 };
 
-/* A mapping of which nothing had to be read has nothing to read with any setting. */
+/* If no page of a mapping had to be read, no setting reads any. */
 static bool counts_in(const struct which *of, const struct whatif_file *f)
 {
 	if (!f->counted || f->stands_for <= 0)
@@ -220,19 +219,19 @@ static bool counts_in(const struct which *of, const struct whatif_file *f)
 	return of->mapped ? f->mapped && f->windows : !f->mapped;
 }
 
-/* The file's part of the sum, once. */
+/* The file's unweighted part of the sum. */
 static double figure_of(const struct which *of, const struct whatif_file *f, int figure)
 {
 	return counts_in(of, f) ? (double)f->results[of->candidate].figure[figure] : 0;
 }
 
-/* Files whose figures are held against the same count of pages. */
+/* Files whose figures are compared with the same count of pages. */
 static bool is_weighed_with(const struct whatif_readahead *w, int64_t a, int64_t b)
 {
 	return w->scale == WHATIF_BY_JOB || a == b;
 }
 
-/* The figure for each page that was brought in; 0 if these were not counted. */
+/* The figure per page that was brought in; 0 if pages were not counted. */
 static double ratio_of(const struct which *of, int figure, int64_t stratum)
 {
 	const struct whatif_readahead *w = of->w;

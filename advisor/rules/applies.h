@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a note holds: "any", or terms such as fs:xfs, device:ssd, kernel:>=5.4<6.1, cgroup:v2. Owns
- * the grammar of the terms; whether they hold for a machine is decided where its facts are known.
- * Pure.
+ * The machines to which a note applies: "any", or terms such as fs:xfs, device:ssd,
+ * kernel:>=5.4<6.1, cgroup:v2. Owns the grammar of the terms; the code that knows the machine's
+ * facts evaluates them. Pure.
  */
 #ifndef RULES_APPLIES_H
 #define RULES_APPLIES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules, the notes and the shared texts of notes that travel in the binary, by number in the
- * order of their names. false: there is no such number. */
+/* The rules, notes and shared texts in the binary, by number in the order of their names. false:
+ * no such number. */
 #ifndef RULES_EMBEDDED_H
 #define RULES_EMBEDDED_H
 

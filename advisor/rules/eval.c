@@ -11,10 +11,10 @@
 #include "advisor/rules/eval_row.h"
 #include "cachemon/base/vec.h"
 
-/* A rule that gives more than this is not one that anybody reads. */
+/* Nobody reads the findings of a rule with more rows than this. */
 enum { ROWS_MAX = 100000 };
 
-/* The line of a byte of the query. */
+/* The line number of a byte of the query. */
 static int line_at(const struct rule *rule, int offset)
 {
 	int line = rule->sql_line;
@@ -67,7 +67,7 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 			   rule->file, line, sqlite3_errmsg(g->db));
 }
 
-/* After the query: only blanks, comments and a semicolon. */
+/* After the query: only blanks, comments and a semicolon are allowed. */
 static bool is_end(const char *tail)
 {
 	while (*tail) {
@@ -81,7 +81,7 @@ static bool is_end(const char *tail)
 	return true;
 }
 
-/* The guard for a rule; the program's own rules are known, and read what may be much. */
+/* The guard for a rule. Built-in rules are trusted and may read large tables. */
 static int enter_guard(const struct eval *e, const struct rule *rule, struct guard *g,
 		       struct errtext *err)
 {
@@ -142,7 +142,7 @@ static double gain_value(const struct finding *f)
 	return f->gain.known ? f->gain.value : -1;
 }
 
-/* Room for those of a job is bounded: the one that gains least makes way. */
+/* A job has limited room: a new finding replaces the one with the smallest gain. */
 static void keep_finding(struct finding *list, size_t *nr, const struct finding *f)
 {
 	size_t least = 0;
@@ -187,7 +187,8 @@ static int take_rule_row(const struct eval *e, struct row_reader *r, struct foun
 	return 0;
 }
 
-/* Whether there is room for the texts of a row, which are kept; evidence is also kept in pieces. */
+/* Whether there is room for the texts of a row, which are kept; evidence is also kept as parsed
+ * parts. */
 static bool has_room(struct guard_budget *budget, sqlite3_stmt *stmt)
 {
 	size_t bytes = 0;
@@ -228,7 +229,7 @@ static int run_rule(const struct eval *e, const struct rule *rule, struct guard 
 					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
 			ret = take_rule_row(e, &reader, found, err);
-		/* Its lookups in the row are stopped as well, whatever their results. */
+		/* The lookups of the reason were stopped too, whatever they returned. */
 		if (ret && g->stopped)
 			ret = rule_error(rule, g, SQLITE_INTERRUPT, err);
 	}

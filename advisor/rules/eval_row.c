@@ -19,7 +19,7 @@ enum { ROW_NEEDED = ROW_EVIDENCE + 1, EVIDENCE_MAX = 64 };
 
 int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err)
 {
-	/* Integers stay whole: a JSON parser of doubles would round them. */
+	/* Integers stay exact: a JSON parser that uses doubles would round them. */
 	static const char sql[] =
 		"SELECT json_extract(value, '$.metric'), json_extract(value, '$.unit'), "
 		"json_extract(value, '$.scope'), json_type(value, '$.value'), "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A row of a rule as a finding. Owns the names of the columns and what is allowed in them. Text
- * goes to the arena. row_*() are in eval_row.c.
+ * Turns a row of a rule into a finding. Owns the names of the columns and their valid values. Texts
+ * go to the arena. row_*() are in eval_row.c.
  */
 #ifndef EVAL_ROW_H
 #define EVAL_ROW_H
@@ -31,18 +31,17 @@ struct row_reader {
 	sqlite3 *db;
 	struct arena *arena;
 	sqlite3_stmt *stmt;	/* the rule's; the caller finalizes it */
-	sqlite3_stmt *evidence; /* takes its JSON apart */
+	sqlite3_stmt *evidence; /* parses its JSON */
 	int column[ROW_NR];	/* -1: the rule has none */
 };
 
 int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err);
 /*
- * If the row is not a finding but says why the rule cannot be judged for the job: its reason; else
- * NULL.
+ * If the row is a reason why the rule cannot be judged for the job, returns the reason; else NULL.
  */
 int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
 		   struct errtext *err);
-/* -EINVAL with the rule's file, and what is not right, in err. */
+/* -EINVAL with the rule's file and the error in err. */
 int row_read(struct row_reader *r, struct finding *ret, struct errtext *err);
 void row_end(struct row_reader *r);
 

@@ -18,7 +18,7 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 		.method = "Bytes are ordered among seconds as if they were read at 200 MB/s.",
 	};
 
-	/* A smaller value is not a measurement of a device. */
+	/* A smaller rate is not a real measurement of a device. */
 	if (!known || stall_s < 0.01 || brought_bytes < 1 << 20)
 		return r;
 	r.bytes_per_s = brought_bytes / stall_s;
@@ -28,7 +28,7 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 	return r;
 }
 
-/* The least share of the wall time that a severity stands for, in most rules. */
+/* The smallest share of the wall time for each severity, in most rules. */
 static const double severity_share[SEVERITY_NR] = {[SEVERITY_MEDIUM] = 0.05, [SEVERITY_HIGH] = 0.2};
 
 static double gain_seconds(const struct gain *g, const struct gain_rate *rate)
@@ -57,7 +57,7 @@ void finding_apply_floor(struct finding *f, const struct gain_scale *scale)
 		f->severity = SEVERITY_INFO;
 }
 
-/* The lower end of the gain times the confidence; without a gain what the severity stands for. */
+/* The lower end of the gain times the confidence; without a gain, the share of its severity. */
 static double order_seconds(const struct finding *f, const struct gain_scale *scale)
 {
 	const struct gain *g = &f->gain;
@@ -75,7 +75,8 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* The order of a report: what gains most first; infos last; always the same. */
+/* The order of a report: largest gain first, info last; the order is total, so it is always the
+ * same. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct finding *a = pa;
@@ -115,8 +116,8 @@ static enum rule_lever lever_of(const struct finding *f)
 	return f->rule ? f->rule->lever : LEVER_CAUSE;
 }
 
-/* Whether a stays of two findings of one cause, of which b is the first by rank. A finding worth
- * knowing only does not hide what is to be fixed. */
+/* Whether a stays, of two findings with one cause; b ranks first. A finding that is only worth
+ * knowing must not hide one to fix. */
 static bool is_kept_over(const struct finding *a, const struct finding *b)
 {
 	bool info_a = a->severity == SEVERITY_INFO;
@@ -125,7 +126,7 @@ static bool is_kept_over(const struct finding *a, const struct finding *b)
 	return info_a == info_b ? lever_of(a) < lever_of(b) : info_b;
 }
 
-/* Whether it is the one that stays of its cause; by rank where the levers are alike. */
+/* Whether this finding stays for its cause; the rank decides between equal levers. */
 static bool is_kept(const struct finding *list, size_t nr, size_t at)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -136,7 +137,7 @@ static bool is_kept(const struct finding *list, size_t nr, size_t at)
 	return true;
 }
 
-/* The kept ones move to the front; then pointers are set, which stay valid. */
+/* Moves the kept findings to the front first, so that the pointers set afterwards stay valid. */
 static size_t merge_causes(struct finding *list, size_t nr, struct finding *scratch)
 {
 	size_t kept = 0;
@@ -177,7 +178,7 @@ size_t findings_rank(struct finding *list, size_t nr, const struct gain_scale *s
 		return nr;
 	qsort(list, nr, sizeof(*list), by_rank);
 	scratch = malloc(nr * sizeof(*scratch));
-	if (scratch) /* else they stay apart */
+	if (scratch) /* otherwise they stay separate */
 		kept = merge_causes(list, nr, scratch);
 	free(scratch);
 	return kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What rules found, merged by cause and in the order of what a fix gains. Owns the types, the
- * merging and the order: pure, no database.
+ * Findings of rules, merged by cause and sorted by the gain of their fix. Owns the types, the
+ * merging and the order. Pure, no database.
  */
 #ifndef FINDING_H
 #define FINDING_H
@@ -19,18 +19,17 @@ extern const char *const subject_names[SUBJECT_NR];
 extern const char *const gain_unit_names[GAIN_UNIT_NR];
 extern const char *const gain_method_names[GAIN_METHOD_NR];
 
-/* A figure that a finding rests on. */
+/* A figure that supports a finding. */
 struct evidence {
 	const char *metric, *unit, *scope;
-	const char *value; /* as JSON has a number or true, false; text when is_text; NULL: null */
+	const char *value; /* a JSON number, true or false; a text if is_text; NULL: null */
 	bool is_text;
 };
 
-/* What measured and foretold gains of the examples differ by at most, in most of them
- * (docs/advisor.md). */
+/* The largest ratio of measured to predicted gains in most examples (docs/advisor.md). */
 #define GAIN_FACTOR 1.5
-/* Findings are ordered as if a fix gained this part of a bound: the wait for a device is a bound
- * of many findings, and only few fixes remove most of it. */
+/* The order assumes that a fix gains this share of a bound: many findings have the wait for a
+ * device as their bound, and few fixes remove most of it. */
 #define GAIN_BOUND_PART 0.2
 
 struct gain {
@@ -52,10 +51,10 @@ struct finding {
 	struct evidence *evidence;
 	size_t nr_evidence;
 	struct gain gain;
-	const char *cause;		   /* NULL: its own */
-	double order_s;			   /* seconds that it is ordered by; < 0: unknown */
-	struct finding *merged;		   /* the next one that was merged into the same one */
-	const struct finding *merged_into; /* NULL: into none */
+	const char *cause;		   /* NULL: its own cause */
+	double order_s;			   /* seconds by which it is sorted; < 0: unknown */
+	struct finding *merged;		   /* the next finding merged into the same one */
+	const struct finding *merged_into; /* NULL: not merged */
 };
 
 /* How bytes become seconds, for ordering only. */
@@ -65,25 +64,27 @@ struct gain_rate {
 	const char *method; /* a sentence */
 };
 
-/* The job's own: what it brought in in the time it slept for it, else a rate that is said. */
+/* The job's own rate (bytes brought in / time slept for them), else a stated default. */
 struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s);
 
-/* What the gains of a job's findings are held against. */
+/* The job's values that findings are compared with. */
 struct gain_scale {
 	struct gain_rate rate;
 	struct opt_f64 wall_s;
-	double floor_share; /* of wall_s: what gains less is worth knowing, and no more */
+	double floor_share; /* share of wall_s: a finding with a smaller gain is only worth knowing
+			     */
 };
 
-/* The part of the job's time that a fix may gain; unknown also of bytes at no measured rate. */
+/* The share of the job's time that a fix may gain; unknown if it is in bytes and no rate was
+ * measured. */
 struct opt_f64 gain_share(const struct gain *g, const struct gain_scale *scale);
 
-/* The severity of a finding that gains less than the floor is info. */
+/* A finding that gains less than the floor gets severity info. */
 void finding_apply_floor(struct finding *f, const struct gain_scale *scale);
 
 /*
- * Sets order_s, merges the findings of a job with one cause into the one with the most direct
- * lever, and orders them. Returns how many were not merged; the others stand behind these, in the
+ * Sets order_s, merges a job's findings with the same cause into the one with the most direct
+ * lever, and sorts them. Returns the number of findings that stay; the merged ones follow in the
  * same order.
  */
 size_t findings_rank(struct finding *list, size_t nr, const struct gain_scale *scale);

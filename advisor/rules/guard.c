@@ -10,12 +10,12 @@
 
 #include "cachemon/db/db_open.h"
 
-/* Between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
+/* Steps between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
 enum { STEPS_EACH = 10000, STEPS_EACH_OF_SITE = 100 };
 
 enum { ARGUMENTS_MAX = 127 /* of a function: SQLite's own limit */ };
 
-/* Collected data doubles its room within one step. */
+/* An aggregated value may double its memory within one step. */
 enum { HARD_HEAP_MAX = GUARD_HEAP_MAX / 4 * 9 };
 
 static const struct {
@@ -57,7 +57,7 @@ static const char *action_name(int action)
 
 static bool is_allowed(int action, const char *name)
 {
-	/* Functions for a shell, or for a library's own use. */
+	/* Functions for a shell, or internal to a library. */
 	static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
 						"writefile",	  "edit",	    "randomblob",
 						"zeroblob"};
@@ -72,12 +72,12 @@ static bool is_allowed(int action, const char *name)
 	return true;
 }
 
-/* The weight of a call that may take time in the square of its texts' length; 0: it does not. */
+/* The weight of a call whose time may grow with the square of its texts' length; 0: it does not. */
 static unsigned weight_of(const char *name)
 {
 	static const struct {
 		const char *name;
-		unsigned weight; /* in 30 ms, at GUARD_LENGTH_MAX */
+		unsigned weight; /* calls in 30 ms, at GUARD_LENGTH_MAX */
 	} slow[] = {
 		{"instr", 1}, {"replace", 1}, {"like", 1},  {"glob", 1},
 		{"trim", 6},  {"ltrim", 6},   {"rtrim", 6}, {"json_patch", 1},
@@ -130,7 +130,7 @@ static uint64_t spent_ns(const struct guard *g)
 	return now_ns(CLOCK_THREAD_CPUTIME_ID) - g->began_cpu_ns;
 }
 
-/* The clock of CPU time takes a system call, which is left out until some milliseconds are over. */
+/* Reading the CPU clock is a system call, so it is skipped during the first milliseconds. */
 static bool is_late(struct guard *g)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
@@ -151,7 +151,7 @@ static int look_at_progress(void *arg)
 	else if (g->steps_left < steps || (g->budget && is_late(g)))
 		g->stopped = GUARD_TIME;
 	else if (g->budget && sqlite3_memory_used() > g->heap_max)
-		/* Not by SQLite's own limit: it would roll back the transaction. */
+		/* Does not use SQLite's own limit, which would roll back the transaction. */
 		g->stopped = GUARD_MEMORY;
 	g->steps_left -= g->stopped ? g->steps_left : steps;
 	return g->stopped;
@@ -162,7 +162,7 @@ static int64_t lower_limit(int64_t limit, int64_t other)
 	return !limit || other < limit ? other : limit; /* 0: absent */
 }
 
-/* SQLite's heap limit is there for what takes no steps: preparing. */
+/* SQLite's heap limit covers preparing, which runs no steps. */
 static void set_limits(struct guard *g)
 {
 	int64_t used = sqlite3_memory_used();
@@ -186,8 +186,8 @@ static void reset_limits(struct guard *g)
 	sqlite3_soft_heap_limit64(g->soft_heap);
 }
 
-/* Whether a %c of a format has a precision, which is how often it is written. Every % counts:
- * a false alarm is better than a miss. */
+/* Whether a %c of a format has a precision, which repeats the character. Every % counts: a false
+ * alarm is better than a miss. */
 static bool repeats_character(const char *format)
 {
 	while ((format = strchr(format, '%'))) {
@@ -205,7 +205,8 @@ static void fail_format(sqlite3_context *context, sqlite3 *plain, int rc)
 	sqlite3_result_error_code(context, rc);
 }
 
-/* A function that replaces one of SQLite's hides it, so that another connection has to call it. */
+/* Overriding one of SQLite's functions hides it, so the original is called on another
+ * connection. */
 static void call_format(sqlite3_context *context, int nr, sqlite3_value **values)
 {
 	sqlite3 *plain = sqlite3_user_data(context);
@@ -246,9 +247,9 @@ static void close_plain(void *plain)
 }
 
 /*
- * printf() and format() of SQL that repeat no character: "%.2147483647c" takes 8 s, whatever the
- * limit of length. They stay until the connection is closed: SQLite does not give back its own.
- * SQLite's code.
+ * SQL's printf() and format() without repeated characters: "%.2147483647c" takes 8 s, whatever the
+ * length limit. They stay until the connection is closed, because SQLite cannot restore its own.
+ * Returns an SQLite code.
  */
 static int replace_printf(sqlite3 *db)
 {
@@ -265,7 +266,7 @@ static int replace_printf(sqlite3 *db)
 			return rc;
 		}
 		sqlite3_limit(plain, SQLITE_LIMIT_LENGTH, GUARD_LENGTH_MAX);
-		/* Closes plain also when it fails. */
+		/* Closes plain on failure too. */
 		rc = sqlite3_create_function_v2(
 			db, names[i], -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
 			plain, call_format, NULL, NULL, close_plain);
@@ -275,7 +276,7 @@ static int replace_printf(sqlite3 *db)
 
 int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budget *budget)
 {
-	/* A function that parses JSON declares its table when it is first used, which looks like a
+	/* A JSON table function declares its table on first use, which looks like a schema
 	 * change. */
 	static const char warm[] = "SELECT 1 FROM json_each('[]'), json_tree('[]')";
 
@@ -289,7 +290,7 @@ int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budge
 	g->db = db;
 	if (budget)
 		set_limits(g);
-	/* The connection has one progress handler; guard_leave() gives it back. */
+	/* A connection has only one progress handler; guard_leave() restores the old one. */
 	sqlite3_progress_handler(db, budget ? STEPS_EACH_OF_SITE : STEPS_EACH, look_at_progress, g);
 	if (sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_set_authorizer(db, authorize, g) != SQLITE_OK)

@@ -10,14 +10,13 @@
 /* Rows of a table that were recorded for the job (:job) or its run (:run). */
 static const struct need_table {
 	const char *name;
-	const char *rows;   /* NULL: may be empty, since nothing may have happened */
-	const char *reason; /* a query for why it is absent; NULL: not recorded */
-	const char *of;	    /* the table that the database may lack; NULL: name */
-	const char *what;   /* the name of what is absent; NULL: name */
+	const char *rows;   /* NULL: may be empty, because nothing may have happened */
+	const char *reason; /* query for the reason of its absence; NULL: not recorded */
+	const char *of;	    /* table that the database may lack; NULL: name */
+	const char *what;   /* name of what is absent; NULL: name */
 } tables[] = {
 	{"advice", NULL, NULL, NULL, NULL},
-	/* A job that lost pages for want of memory has rows, unless it was not recorded who took
-	   them. */
+	/* A job with reclaimed pages has rows, unless the evictors were not recorded. */
 	{"interference",
 	 "SELECT 1 FROM interference WHERE job_id = :job UNION ALL "
 	 "SELECT 1 FROM v_job WHERE job_id = :job AND evicted_reclaim = 0 AND NOT EXISTS "
@@ -54,8 +53,8 @@ static const struct need_table {
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
 /*
- * The first row of a query over :job, :run and :name. *ret_found: there was one; *ret_text: its
- * first column, NULL where that is NULL.
+ * The first row of a query with :job, :run and :name. *ret_found: there was one; *ret_text: its
+ * first column, perhaps NULL.
  */
 static int ask_first(const struct needs_subject *s, const char *sql, const char *name,
 		     bool *ret_found, const char **ret_text)
@@ -94,7 +93,7 @@ static const char *join_sentence(struct arena *a, const char *before, const char
 	return arena_bytes(a, text, strlen(text)).data;
 }
 
-/* Why name, a counter or a table, was not measured: as the run has it, else fallback, if any. */
+/* Why a counter or a table was not measured: the run's reason, else fallback, if any. */
 static int why_unmeasured(const struct needs_subject *s, const char *name, const char *fallback,
 			  const char **ret_reason)
 {
@@ -191,7 +190,7 @@ static int check_fact(const struct needs_subject *s, const struct rule *rule, co
 	bool found;
 	int e;
 
-	/* Rows of a view are of a job, else of the run. */
+	/* Rows of a view belong to a job, or else to the run. */
 	snprintf(sql, sizeof(sql), "SELECT max(v.%.100s IS NOT NULL) FROM %.*s v WHERE v.%s = :%s",
 		 dot + 1, (int)(dot - fact < 100 ? dot - fact : 100), fact, "job_id", "job");
 	e = ask_first(s, sql, NULL, &found, &value);
@@ -205,7 +204,7 @@ static int check_fact(const struct needs_subject *s, const struct rule *rule, co
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: there is no view and column '%s'; sql/views lists them",
 				   rule->file, rule->facts.line, fact);
-	/* No row: nothing that the fact could be of. */
+	/* No row: the fact does not apply. */
 	if (e || !value || strcmp(value, "0") != 0)
 		return e;
 	return why_unmeasured(s, dot + 1, " was not measured in this run", ret_reason);

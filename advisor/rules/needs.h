@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether what a rule needs was measured for a job, and if not, why. Owns what "measured" means for
- * counters, tables and facts; reads the database.
+ * Whether a rule's needs were measured for a job, and if not, why. Owns the meaning of "measured"
+ * for counters, tables and facts; reads the database.
  */
 #ifndef RULES_NEEDS_H
 #define RULES_NEEDS_H
@@ -17,8 +17,8 @@ struct needs_subject {
 };
 
 /*
- * *ret_reason NULL: all is there; else a sentence for "could not be judged, because". -EINVAL with
- * "FILE:LINE: ..." in err: the rule needs what does not exist; -EIO, -ENOMEM.
+ * *ret_reason NULL: all needs are met; else a sentence that continues "could not be judged,
+ * because". -EINVAL with "FILE:LINE: ..." in err: an unknown need; -EIO, -ENOMEM.
  */
 int needs_check(const struct needs_subject *s, const struct rule *rule, const char **ret_reason,
 		struct errtext *err);

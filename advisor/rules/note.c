@@ -11,8 +11,8 @@
 #include "cachemon/base/suggest.h"
 
 enum note_form {
-	NOTE_WHOLE,   /* the program's and a site's: all keys, sections of known names */
-	NOTE_LENIENT, /* a user's: what is there is taken */
+	NOTE_WHOLE,   /* built-in and site notes: all keys, known sections */
+	NOTE_LENIENT, /* user's notes: any keys and sections */
 };
 
 static const struct {
@@ -36,11 +36,11 @@ static const struct {
 
 enum { NR_KEYS = sizeof(keys) / sizeof(keys[0]), SHOWN_MAX = 60 };
 
-/* A note while its front matter is read. */
+/* A note while its front matter is parsed. */
 struct front {
 	struct note *note;
 	enum note_form form;
-	int lines[NR_KEYS]; /* where a key stood; 0: nowhere yet */
+	int lines[NR_KEYS]; /* line of a key; 0: not seen yet */
 };
 
 static const char **field_of(struct note *n, size_t i)
@@ -56,7 +56,8 @@ static int unknown_key(const struct front *f, int line, const char *name, struct
 	for (size_t i = 0; i < NR_KEYS; i++)
 		names[i] = keys[i].name;
 	near = suggest_nearest(name, names, NR_KEYS);
-	/* A user's notes may have keys for other programs. Keys that look like ours are ours. */
+	/* A user's notes may have keys for other programs. Keys that look like cachemon's are
+	 * checked. */
 	if (!near && f->form == NOTE_LENIENT)
 		return 0;
 	return errtext_set(err, -EINVAL, "%s:%d: unknown key '%s'; %s", f->note->file, line, name,
@@ -121,7 +122,7 @@ static int line_of_key(const struct front *f, const char *const *value)
 	return 0;
 }
 
-/* How much of a piece stands in a message. */
+/* Length of an excerpt in a message. */
 static int shown_len(struct span s)
 {
 	return s.len < SHOWN_MAX ? (int)s.len : SHOWN_MAX;
@@ -205,15 +206,15 @@ static int check_keys(const struct front *f, const char *expected_id, struct err
 enum { SNIPPETS_MAX = 32 };
 
 struct body {
-	struct lines what_to_do; /* after that heading; next NULL: there is no such heading */
-	const char *language;	 /* inside of a fence; NULL: outside, or not one of ours */
+	struct lines what_to_do; /* after that heading; next NULL: no such heading */
+	const char *language;	 /* inside a fence; NULL: outside, or unknown language */
 	bool fenced;
 	struct lines code; /* after the line that begins it */
 	struct note_snippet snippets[SNIPPETS_MAX];
 	size_t nr_snippets;
 };
 
-/* The name of a fence's language in a report. NULL: not one of ours. */
+/* The name of a fence's language in a report. NULL: unknown language. */
 static const char *language_of(struct span s)
 {
 	static const char *const names[][2] = {
@@ -258,7 +259,7 @@ static int take_fence(struct arena *a, const char *file, struct body *b, const s
 	return 0;
 }
 
-/* Goes through all lines: snippets, and where "What to do" is. */
+/* Collects snippets from all lines, and the place of "What to do". */
 static int look_through(struct arena *a, const char *file, struct lines *lines, struct body *b,
 			struct errtext *err)
 {
@@ -281,8 +282,8 @@ static int look_through(struct arena *a, const char *file, struct lines *lines, 
 	return e;
 }
 
-/* The first paragraph, on one line; headings may precede it where they are skipped. Its words are
- * the text's except their line ends, so that it fits. "": the text has no paragraph. */
+/* The first paragraph, on one line; headings before it are skipped on request. It fits, because
+ * only line ends change. "": no paragraph. */
 static const char *first_paragraph(struct arena *a, struct lines lines, bool behind_headings)
 {
 	char *words = arena_alloc(a, strlen(lines.next) + 1);
@@ -321,7 +322,7 @@ static int find_action(struct arena *a, struct note *n, const struct body *b, co
 	return a->failed ? -ENOMEM : e;
 }
 
-/* From the line after the front matter on: body, snippets, and the action where no key has it. */
+/* The part after the front matter: body, snippets, and the action if no key has it. */
 static int read_body(struct arena *a, struct note *n, struct lines *lines, enum note_form form,
 		     struct errtext *err)
 {

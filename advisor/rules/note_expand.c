@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts shared texts into a note. A line "@NAME KEY=VALUE...@" becomes the text of
- * prompts/shared/NAME.md, in which each "@KEY@" becomes VALUE. A shared text refers to no other.
+ * Inserts shared texts into a note. A line "@NAME KEY=VALUE...@" becomes the text of
+ * prompts/shared/NAME.md, in which each "@KEY@" becomes VALUE. A shared text cannot refer to
+ * another.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include "cachemon/base/suggest.h"
 #include "cachemon/base/text_builder.h"
 
-/* A shared text is much longer than the line that refers to it; their number bounds what a note of
- * a user becomes. */
+/* A shared text is much longer than its reference; the limit on references bounds the size of a
+ * user's note. */
 enum { VALUES_MAX = 4, NAMES_MAX = 64, REFERENCES_MAX = 32 };
 
 /* A line that refers to a shared text. */
@@ -83,7 +84,7 @@ static const char *find_text(const struct reference *r, struct errtext *err)
 	return NULL;
 }
 
-/* The key of "@KEY@", which text begins with; false: it begins with something else. */
+/* The key of "@KEY@" at the start of text; false: there is none. */
 static bool is_key_reference(const char *text, struct span *ret_key)
 {
 	*ret_key = (struct span){text + 1, *text == '@' ? strcspn(text + 1, "@\n") : 0};
@@ -105,7 +106,7 @@ static int expand_value(FILE *out, struct reference *r, struct span key, struct 
 			   r->line, r->name, (int)key.len, key.at);
 }
 
-/* A misspelt key, or one that is given twice. */
+/* Rejects a key that is misspelt or given twice. */
 static int check_used(const struct reference *r, struct errtext *err)
 {
 	for (size_t i = 0; i < r->nr_values; i++)

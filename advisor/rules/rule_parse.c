@@ -9,7 +9,7 @@
 #include "advisor/rules/text.h"
 #include "cachemon/base/suggest.h"
 
-/* Each name of a parameter is compared with all others; each need is a query. */
+/* Limits: each name of a parameter is compared with all others, and each need is a query. */
 enum { PARAMS_MAX = 64, WORDS_MAX = 64 };
 
 enum key {
@@ -39,7 +39,7 @@ struct parser {
 	struct errtext *err;
 	struct span value[KEY_NR]; /* len 0: not given */
 	int line[KEY_NR];
-	int last_key; /* that a continued line belongs to; -1: none */
+	int last_key; /* key of a continued line; -1: none */
 };
 
 static int unknown_key(struct parser *p, int line, struct span key)
@@ -88,7 +88,7 @@ static int take_line(struct parser *p, struct span text, int line)
 	struct span key, value;
 
 	if (!text.len || text.at[0] == '\t' || (text.len > 1 && span_begins(text, "  "))) {
-		/* The text of the key above goes on. */
+		/* A continuation line of the key above. */
 		if (p->last_key >= 0 && span_trim(text).len)
 			p->value[p->last_key].len =
 				(size_t)(text.at + text.len - p->value[p->last_key].at);
@@ -115,7 +115,7 @@ static int take_line(struct parser *p, struct span text, int line)
 	return unknown_key(p, line, key);
 }
 
-/* A value that may go on over several comment lines, on one. */
+/* Joins a value that spans several comment lines. */
 static const char *one_line(struct arena *a, struct span s)
 {
 	struct bytes copy = arena_bytes(a, s.at, s.len);
@@ -172,7 +172,7 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 	return p->arena->failed ? -ENOMEM : 0;
 }
 
-/* The word of a key in names; dflt where the key is not there, -1 of another word. */
+/* The index of the key's word in names; dflt without the key, -1 for another word. */
 static int word_of(const struct parser *p, enum key k, const char *const names[], int nr, int dflt)
 {
 	if (!p->value[k].at)
@@ -281,7 +281,7 @@ int rule_parse(struct arena *a, const char *file, const char *expected_id, const
 	return e;
 }
 
-/* Digits, one point at most, a sign: what every locale and SQLite read alike. */
+/* Digits, at most one point, a sign: every locale and SQLite read these alike. */
 static bool is_number(struct span s)
 {
 	size_t digits = 0;
@@ -298,7 +298,7 @@ static bool is_number(struct span s)
 	return digits > 0 && points <= 1;
 }
 
-/* No locale: strtod() would take its point. */
+/* Avoids strtod(), whose decimal point depends on the locale. */
 static double to_real(const char *text)
 {
 	double value = 0;

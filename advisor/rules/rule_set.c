@@ -15,7 +15,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/suggest.h"
 
-/* One more element of an array in the arena, whose room doubles. */
+/* Appends an element to an array in the arena, which doubles its room. */
 static int push_item(struct arena *a, void *array, size_t *nr, const void *item, size_t size)
 {
 	void **list = array;
@@ -146,7 +146,7 @@ void rule_dirs_free(struct rule_dirs *d)
 	*d = (struct rule_dirs){0};
 }
 
-/* The text of a file, in the arena; NULL with a complaint in err. */
+/* The text of a file, in the arena; NULL with an error in err. */
 static const char *read_text(struct arena *a, const char *path, size_t max, struct errtext *err,
 			     int *ret_e)
 {
@@ -189,7 +189,7 @@ static int no_such_rule(struct rule_set *s, const char *file, int line, const ch
 			   suggest_text(near, "'cachemon explain' lists them").text);
 }
 
-/* For a file that holds thresholds only. */
+/* For a file that has only thresholds. */
 static int override_all(struct rule_set *s, const struct rule *values, struct errtext *err)
 {
 	struct rule *rule = find_rule(s, values->id);
@@ -206,7 +206,8 @@ static int override_all(struct rule_set *s, const struct rule *values, struct er
 struct dir_load {
 	struct rule_set *set;
 	const char *path;
-	struct rule *values[IDS_MAX]; /* files of thresholds only: for when all rules are there */
+	struct rule *values[IDS_MAX]; /* files with only thresholds, applied after all rules are
+				       * read */
 	size_t nr_values;
 };
 
@@ -341,7 +342,7 @@ static int load_names(struct dir_load *d, struct dirent **names, int nr)
 	return e || access(file, F_OK) != 0 ? e : load_thresholds(d->set, file);
 }
 
-/* One directory on top of what is there. */
+/* Adds one directory, which overrides earlier ones. */
 static int load_directory(struct rule_set *s, const struct rule_dir *dir)
 {
 	struct dir_load d = {.set = s, .path = dir->path};

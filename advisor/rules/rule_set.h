@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All rules and notes: those of the program, and of a site's directories on top. An error in a
- * site's file affects that file only: each complaint is kept, with file and line. rule_dirs_make()
- * and rule_dirs_free() are in rule_set.c.
+ * All rules and notes: built-in ones, overridden by a site's directories. An error in a site's file
+ * affects only that file: each error is kept with file and line. rule_dirs_make() and
+ * rule_dirs_free() are in rule_set.c.
  */
 #ifndef RULE_SET_H
 #define RULE_SET_H
 
 #include "advisor/rules/rule.h"
 
-/* Where a site's rules may lie. Later ones win. */
+/* Directories of a site's rules. Later ones override earlier ones. */
 struct rule_dir {
 	const char *path;
-	bool must_exist; /* the user named it */
+	bool must_exist; /* given by the user */
 };
 
 enum { RULE_DIRS_MAX = 4 };
@@ -20,7 +20,7 @@ enum { RULE_DIRS_MAX = 4 };
 struct rule_dirs {
 	struct rule_dir dir[RULE_DIRS_MAX];
 	size_t nr;
-	char *owned; /* a path that was made */
+	char *owned; /* a composed path */
 };
 
 struct rule_set {
@@ -42,10 +42,10 @@ int rule_dirs_make(const char *home, const char *config_home, const char *env, c
 		   struct rule_dirs *ret);
 void rule_dirs_free(struct rule_dirs *d);
 
-/* dirs NULL: the program's own only. 0 or -ENOMEM; what else is wrong is in problems. */
+/* dirs NULL: built-in only. 0 or -ENOMEM; other errors are in problems. */
 int rule_set_load(const struct rule_dirs *dirs, struct rule_set *ret);
 void rule_set_free(struct rule_set *s);
-/* Adds what err says to the problems. Returns 0 unless e is -ENOMEM. */
+/* Adds err to the problems. Returns 0 unless e is -ENOMEM. */
 int rule_set_problem(struct rule_set *s, int e, const struct errtext *err);
 
 const struct rule *rule_set_rule(const struct rule_set *s, const char *id);

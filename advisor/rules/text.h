@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and words of a text in memory. Owns no memory: pieces are of the text, copies of an arena.
- * lines_next() and span_*() are in text.c.
+ * Lines and words of a text in memory. Owns no memory: pieces point into the text, copies into an
+ * arena. lines_next() and span_*() are in text.c.
  */
 #ifndef RULES_TEXT_H
 #define RULES_TEXT_H
@@ -19,7 +19,7 @@ struct span {
 
 struct lines {
 	const char *next;
-	int number; /* of the line that lines_next() gave last, from 1 */
+	int number; /* number of the last line from lines_next(), from 1 */
 };
 
 bool lines_next(struct lines *l, struct span *ret);
@@ -27,14 +27,14 @@ bool lines_next(struct lines *l, struct span *ret);
 struct span span_trim(struct span s);
 bool span_is(struct span s, const char *text);
 bool span_begins(struct span s, const char *text);
-/* The texts before the first c and after it, trimmed. false: there is no c. */
+/* The texts before and after the first c, trimmed. false: no c. */
 bool span_cut(struct span s, char c, struct span *ret_before, struct span *ret_behind);
-/* The next word; false: none is left. */
+/* The next word; false: no more words. */
 bool span_word(struct span *s, struct span *ret_word);
-/* a-z, 0-9, the characters of also, and a letter in front. */
+/* A letter, then a-z, 0-9 and the characters of `also`. */
 bool span_is_name(struct span s, const char *also);
 
-/* A copy with a NUL; NULL: no memory (remembered in the arena). */
+/* A copy with a NUL; NULL: no memory (noted in the arena). */
 const char *span_copy(struct arena *a, struct span s);
 
 #endif

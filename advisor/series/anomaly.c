@@ -7,18 +7,18 @@
 #include "advisor/series/series.h"
 #include "advisor/stats/stats.h"
 
-/* From the median of the distances to a normal standard deviation. */
+/* Factor from the median absolute deviation to a standard deviation. */
 #define MAD_NORMAL 1.4826
-/* Robust deviations are known with an error, and counts have longer tails than a normal value. */
+/* Robust deviations are estimates, and counts have longer tails than a normal distribution. */
 #define SCORE_LEAST 6.0
-/* If a stretch often has such values, they are usual there: of a checkpoint every 20 intervals,
- * none stands out. */
+/* If a stretch often has such values, they are usual there: a checkpoint every 20 intervals does
+ * not stand out. */
 #define USUAL_SHARE 0.04
 
-/* Of its distance from the median, in one step. */
+/* The share of its distance from the median that one step must cover. */
 #define LEAP_SHARE 0.5
 
-enum { STRETCH_MIN = 15 }; /* fewer cells do not say what is usual */
+enum { STRETCH_MIN = 15 }; /* fewer cells do not show what is usual */
 
 /* The usual values on one scale. */
 struct usual {
@@ -39,7 +39,8 @@ static double score_of(double x, const struct usual *u)
 	return fabs(x - u->median) / u->spread;
 }
 
-/* The lesser of both scores: what is far on one scale alone has a long tail, or is small. */
+/* The smaller of the two scores: a value that is extreme on only one scale belongs to a long
+ * tail or is small. */
 struct scale {
 	struct usual plain, log;
 	double least, far;
@@ -50,7 +51,8 @@ static double score_on_both(const struct scale *s, double x)
 	return fmin(score_of(x, &s->plain), score_of(stats_log(x, s->least), &s->log));
 }
 
-/* Both scales are to be left for a value to be unusual: the wider end of each. */
+/* A value is unusual only if it leaves the usual range on both scales, so the wider limits
+ * apply. */
 static void set_bounds(const struct scale *s, struct anomaly *a)
 {
 	double by = s->far * s->plain.spread;
@@ -126,7 +128,7 @@ void anomaly_find(const double *x, size_t from, size_t to, double least, double 
 	s.far = fmax(stats_normal_z(SERIES_LEVEL / tests), SCORE_LEAST);
 	for (size_t i = 0; i < nr; i++)
 		log[i] = stats_log(x[from + i], least);
-	/* What matters, on the scale of the logarithm: a quarter of a large figure. */
+	/* The relevant difference on the logarithmic scale: a quarter. */
 	s.log = usual_of(log, nr, 0.25 / s.far, work);
 	s.plain = usual_of(x + from, nr, least / s.far, work);
 	for (size_t i = from; i < to; i++)

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cells of a series that are far from what is usual in their stretch. Owns what is usual: a median
- * and a spread that a few outliers do not move, in the figure itself and in its logarithm.
+ * Cells of a series that are unusual within their stretch. Owns the definition of usual: a median
+ * and a robust spread, of the figure itself and of its logarithm.
  */
 #ifndef SERIES_ANOMALY_H
 #define SERIES_ANOMALY_H
 
 #include <stddef.h>
 
-enum { ANOMALY_MAX = 64 /* of one series that are kept */ };
+enum { ANOMALY_MAX = 64 /* kept per series */ };
 
 struct anomaly {
 	size_t from, to;  /* cells */
-	double value;	  /* the most extreme one */
-	double low, high; /* what is usual in the stretch */
+	double value;	  /* the most extreme cell */
+	double low, high; /* usual range of the stretch */
 	double score;	  /* robust standard deviations */
 };
 
 struct anomalies {
 	struct anomaly at[ANOMALY_MAX];
 	size_t nr;
-	size_t all; /* that there were */
+	size_t all; /* number found */
 };
 
 /*
- * Adds those of the stretch x[from..to), between two changes. least: a difference that matters;
- * tests: values that are looked at in all. work: twice as many values as the stretch has.
+ * Adds the anomalies of the stretch x[from..to), between two changes. least: the smallest relevant
+ * difference; tests: total number of tested values. work: room for twice the length of the stretch.
  */
 void anomaly_find(const double *x, size_t from, size_t to, double least, double tests, double *work,
 		  struct anomalies *ret);

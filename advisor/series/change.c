@@ -9,18 +9,19 @@
 
 #include "advisor/stats/stats.h"
 
-/* A change is tested twice, and the better one counts. */
+/* Each change is tested in two ways; the smaller p counts. */
 enum { CHANGE_TESTS = 2 };
 
-/* One series at work; all arrays of its length. */
+/* A series in work; all arrays have its length. */
 struct change_search {
 	double x[CHANGE_CELLS_MAX]; /* folded */
-	double y[CHANGE_CELLS_MAX]; /* their logarithms: counts spread by what they are large */
+	double y[CHANGE_CELLS_MAX]; /* logarithms, because the spread of counts grows with their
+				     * size */
 	double rank[CHANGE_CELLS_MAX], sum[CHANGE_CELLS_MAX + 1], rest[CHANGE_CELLS_MAX];
 	const double *order[CHANGE_CELLS_MAX];
 	size_t at[CHANGE_CELLS_MAX + 2]; /* ends of the pieces: 0, changes, nr */
 	size_t nr_at;
-	double weight[CHANGE_CELLS_MAX + 1]; /* of a stretch of so many of the ranked cells */
+	double weight[CHANGE_CELLS_MAX + 1]; /* for a stretch of this many ranked cells */
 	double tests, level, least;
 };
 
@@ -30,24 +31,24 @@ struct change_arc {
 	double distance;
 };
 
-/* Of standard errors of the autocorrelation: the pieces are chosen so that little of it is left in
- * them. docs/advisor.md has the rates that come of it. */
+/* In standard errors of the autocorrelation, which the choice of the pieces lowers.
+ * docs/advisor.md has the resulting rates. */
 #define ALIKE_MARGIN 2.5
-/* Of the spread of all ranks: a constant series proves no more than one that hardly moves. */
+/* Share of the spread of all ranks: a constant series must not prove more than one that hardly
+ * moves. */
 #define SPREAD_LEAST 0.25
-/* Values that all cells of two pieces must be worth. */
+/* Effective number of values that the cells of two pieces must have. */
 #define EFFECTIVE_MIN 12.0
 
-/* For the second of two tests: of the size of a step. One cell of three may be an
- * outlier. The largest twentieth of all jumps stands for their noise, so that what the
- * series does again and again is no step. */
+/* For the second test: the noise of a step. One cell of three may be an outlier. The largest
+ * twentieth of all jumps is the noise, so that a jump that recurs is not a step. */
 enum { JUMP_CELLS = 3, JUMPS_MIN = 10 };
 #define NORMAL_95 1.9600
-/* Of the cells of a side, in a step: bursts that happen to lie together have others between
- * them. */
+/* Share of the cells on a side of a step: bursts that are close together have other cells
+ * between them. */
 #define OWN_SHARE 0.9
 
-/* Ranks of the cells from..to among themselves, and their running sums. */
+/* Ranks of the cells from..to among each other, and their running sums. */
 static void rank_cells(struct change_search *s, size_t from, size_t to)
 {
 	size_t nr = to - from;
@@ -60,7 +61,8 @@ static void rank_cells(struct change_search *s, size_t from, size_t to)
 		s->weight[m] = 1 / sqrt((double)m * (double)(nr - m) / (double)nr);
 }
 
-/* The distance of the mean rank inside from that outside, on a scale where all splits are alike. */
+/* The distance between the mean ranks inside and outside, on a scale that makes all splits
+ * comparable. */
 static double distance_of(const struct change_search *s, size_t i, size_t j)
 {
 	return fabs(s->sum[j] - s->sum[i]) * s->weight[j - i];
@@ -76,8 +78,8 @@ static void take_mean(const struct change_search *s, size_t from, size_t to, dou
 		rest[i] = s->rank[i] - mean;
 }
 
-/* What one independent rank spreads by, and how many the cells are worth, when the pieces up to
- * each of ends have their own mean. */
+/* The spread of one independent rank, and the effective number of cells, when each piece in ends
+ * has its own mean. */
 static double spread_of(struct change_search *s, const size_t *ends, size_t nr_ends,
 			double *ret_worth)
 {
@@ -101,7 +103,8 @@ static double spread_of(struct change_search *s, const size_t *ends, size_t nr_e
 	return fmax(sqrt(variance), SPREAD_LEAST * all);
 }
 
-/* p of a stretch of the ranked cells by their ranks, of all that there could be. */
+/* p of a stretch of the ranked cells by their ranks, corrected for the number of possible
+ * stretches. */
 static double judge_arc(struct change_search *s, const struct change_arc *a, size_t nr)
 {
 	const size_t ends[] = {a->from, a->to, nr};
@@ -116,7 +119,7 @@ static double judge_arc(struct change_search *s, const struct change_arc *a, siz
 			      (double)CHANGE_PIECE_MIN / (double)nr);
 }
 
-/* p of a change between two pieces by their ranks, of all places in them. */
+/* p of a change between two pieces by their ranks, corrected for the number of places. */
 static double judge_ranks(struct change_search *s, size_t from, size_t at, size_t to)
 {
 	size_t nr = to - from;
@@ -143,13 +146,13 @@ static double middle_of(double a, double b, double c)
 	return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* Three cells after a place less three before it: by their medians, which no outlier moves. */
+/* Three cells after a place minus three before it, by medians, which resist outliers. */
 static double jump_at(const double *x)
 {
 	return middle_of(x[0], x[1], x[2]) - middle_of(x[-3], x[-2], x[-1]);
 }
 
-/* Most cells of either side are nearer to their own median than to the other's. */
+/* Whether most cells on each side are nearer to their own median than to the other. */
 static bool is_parted(struct change_search *s, size_t from, size_t at, size_t to)
 {
 	double before = median_of(s, s->y, from, at);
@@ -168,9 +171,9 @@ static bool is_parted(struct change_search *s, size_t from, size_t at, size_t to
 }
 
 /*
- * p of a step between two pieces, by what else the series does within as few cells: however alike
- * neighbours are, and wherever values drift, all places but this one tell. Few cells have little of
- * a rank to show for a step that is a hundred times their noise.
+ * p of a step between two pieces, compared with what else the series does within as few cells.
+ * Valid for any autocorrelation and drift, because all other places serve as the reference. Ranks
+ * of a few cells cannot show a step of 100 times their noise.
  */
 static double judge_jump(struct change_search *s, size_t from, size_t at, size_t to)
 {
@@ -189,7 +192,7 @@ static double judge_jump(struct change_search *s, size_t from, size_t at, size_t
 	median = stats_median(jumps, nr);
 	for (size_t i = 0; i < nr; i++)
 		jumps[i] = fabs(jumps[i] - median);
-	stats_median(jumps, nr); /* in order from here on */
+	stats_median(jumps, nr); /* sorted from here */
 	spread = jumps[nr - 1 - nr / 20] / NORMAL_95;
 	here = fabs(here - median);
 	if (!(here > 0))
@@ -200,11 +203,10 @@ static double judge_jump(struct change_search *s, size_t from, size_t at, size_t
 		    1);
 }
 
-/* A figure that is a quarter higher or lower is what a reader would call another one: runs of one
- * job differ by a few per cent. */
+/* Runs of one job differ by a few per cent; a reader cares about a difference of a quarter. */
 #define RELEVANT_SHARE 0.25
 
-/* A stretch whose ranks differ most from the others'; it may begin or end the series. */
+/* The stretch whose ranks differ most from the rest; it may begin or end the series. */
 static struct change_arc best_arc(const struct change_search *s, size_t nr)
 {
 	struct change_arc best = {0};
@@ -241,7 +243,7 @@ static double judge_ends(struct change_search *s, size_t from, const struct chan
 	return p;
 }
 
-/* Cuts piece k in two or three; false: it is one. */
+/* Splits piece k in two or three; false: it stays whole. */
 static bool cut_piece(struct change_search *s, size_t k)
 {
 	size_t from = s->at[k];
@@ -281,7 +283,7 @@ static struct change change_at(struct change_search *s, size_t k)
 	return c;
 }
 
-/* Takes out the change that says least, as long as there is one that says too little. */
+/* Removes the least significant change while there is one above the level. */
 static void prune_changes(struct change_search *s)
 {
 	for (;;) {
@@ -321,7 +323,7 @@ static size_t fold_cells(const double *x, size_t nr, double *ret, size_t *ret_by
 	return cells;
 }
 
-/* Where, near the edge of a folded cell, the values are nearest to the medians of their sides. */
+/* The place, near the edge of a folded cell, that fits the medians of both sides best. */
 static size_t refine_place(const double *x, size_t nr, size_t at, size_t by, const struct change *c)
 {
 	size_t from = at > by ? at - by : 0;

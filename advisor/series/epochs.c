@@ -3,23 +3,22 @@
 
 #include <stdlib.h>
 
-/* Of what the first pass read, what another one reads at least. */
+/* The share of the first pass that another pass must read. */
 #define PASS_SHARE 0.5
-/* What is left out of the last pass counts as one too, from here on. */
+/* A last pass with at least this share counts too. */
 #define LAST_SHARE 0.05
-/* Of a pass, what may be read out of order: before the one before it has ended, or after the next
- * has begun. */
+/* The share of a pass that may overlap with the previous or the next pass. */
 #define OUT_OF_ORDER 0.05
-/* Files that are read whole, one after the other, are never more than this share of a pass behind:
- * the rest of the files that are begun. Of files that are read in many pieces the order of the
- * pieces is not known, and random reads would look like passes. */
+/* If whole files are read one after the other, the unread rest of begun files stays below this
+ * share of a pass. If files are read in many pieces, the order of the pieces is unknown, and
+ * random reads would look like passes. */
 #define BEGUN_SHARE 0.5
 
 static const char once[] =
 	"the job read its files once, or more than twice in an interval, or later passes are not "
 	"seen";
 
-/* How many passes there are by what was read in each. */
+/* The number of passes, from what was read in each. */
 static size_t count_passes(const double *amounts)
 {
 	size_t passes = 1;
@@ -31,7 +30,7 @@ static size_t count_passes(const double *amounts)
 	return passes;
 }
 
-/* The most that was left, after an interval, of the files whose pass had begun. */
+/* The largest unread rest of begun files after any interval. */
 static double begun_rest(const struct epochs_row *rows, size_t nr, size_t pass)
 {
 	double rest = 0, most = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Epochs of a job that marks none: it reads the same files again and again, each file once in a
- * pass over all. Owns the way from what each interval read for the first time, the second and so on
- * to the intervals in which one pass ends and the next begins. Plain values; no SQL.
+ * Epochs of a job without marks: the job reads the same files repeatedly, each once per pass. Owns
+ * the step from what each interval read for the first, second, ... time to the intervals in which
+ * one pass ends and the next begins. Plain values, no SQL.
  */
 #ifndef EPOCHS_H
 #define EPOCHS_H
@@ -16,13 +16,13 @@ struct epochs_row {
 	size_t interval; /* its number */
 	size_t pass;	 /* from 1 */
 	double amount;	 /* bytes or pages */
-	double whole;	 /* of the files whose pass begins in it, in the same unit */
+	double whole;	 /* size of the files whose pass begins in it, in the same unit */
 };
 
 /*
  * *ret_passes: how often the job read its files; ret_first[i], of EPOCHS_MAX: the first interval of
  * pass i + 2. An interval in which a pass ends and the next begins belongs to the one that read
- * more in it. NULL, or why there are no epochs.
+ * more in it. Returns NULL, or the reason why there are no epochs.
  */
 const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_passes,
 			size_t ret_first[EPOCHS_MAX]);

@@ -25,20 +25,20 @@ enum past_figure {
 	PAST_NR,
 };
 
-/* Earlier runs, the last of them; the database may have thousands, among the last of which they are
- * looked for. */
+/* The number of earlier runs; they are searched among the last runs of the database, which may
+ * have thousands. */
 enum { HISTORY_RUNS_MAX = 50, IDS_BACK = 1000 };
 
-/* Runs of one job on one machine differ by a few per cent: what is nearer to their median than a
- * twentieth of it is never unusual, however alike a few of them were. */
+/* Runs of one job on one machine differ by a few per cent: a value within 5 % of their median is
+ * never unusual, however similar a few runs were. */
 #define ALIKE_SHARE 0.05
-/* A figure that moved by less over all runs does not go anywhere. */
+/* A figure with a smaller total change has no trend. */
 #define TREND_SHARE 0.1
 
 static const struct {
 	struct series_metric metric;
-	double least; /* a difference below it does not matter; in the unit */
-	bool ratio;   /* else the logarithm is what is alike from run to run */
+	double least; /* smallest relevant difference, in the unit */
+	bool ratio;   /* else the logarithm has a constant spread between runs */
 } figures[PAST_NR] = {
 	[PAST_WALL] = {{"wall_s", "run time", "s"}, 0.1, false},
 	[PAST_CPU] = {{"cpu_s", "CPU time", "s"}, 0.1, false},
@@ -61,7 +61,7 @@ static double unscale_figure(enum past_figure f, double y)
 	return figures[f].ratio ? fmin(fmax(y, 0), 1) : fmax(exp(y) - figures[f].least, 0);
 }
 
-/* Where the next value of a normal process lies, of which nr are known: Student's t. */
+/* Prediction interval of the next value of a normal process with nr known values: Student's t. */
 static void predict_next(enum past_figure f, const double *earlier, size_t nr, double p,
 			 struct series_history *h)
 {
@@ -77,14 +77,14 @@ static void predict_next(enum past_figure f, const double *earlier, size_t nr, d
 			(scale_figure(f, earlier[i]) - mean) * (scale_figure(f, earlier[i]) - mean);
 	by = stats_student_quantile(1 - p / 2, n - 1) * sqrt(square / (n - 1) * (1 + 1 / n));
 	h->low = unscale_figure(f, mean - by);
-	/* An exponential of a few alike runs, not of the machine's limits. */
+	/* A few similar runs may give an absurd exponential; it is no limit of the machine. */
 	h->high = unscale_figure(f, fmin(mean + by, 600));
 }
 
 enum { PAIRS_MAX = TREND_MAX * (TREND_MAX - 1) / 2 };
 
-/* P(|S| >= |s|) of nr values in any order: how many of their pairs are in order less how many are
- * not. The distribution of the number of inversions, one value after the other. */
+/* P(|S| >= |s|) for nr values in random order; S counts pairs in order minus pairs out of order.
+ * Builds the distribution of the number of inversions one value at a time. */
 static double exact_p_in(double *p, size_t nr, long s)
 {
 	double *next = p + PAIRS_MAX + 1;
@@ -113,14 +113,14 @@ static double exact_p_in(double *p, size_t nr, long s)
 static double exact_p(size_t nr, long s)
 {
 	double *p = calloc(2 * (PAIRS_MAX + 1), sizeof(*p));
-	/* Without memory no trend is shown. */
+	/* On -ENOMEM no trend is shown. */
 	double probability = p ? exact_p_in(p, nr, s) : 1;
 
 	free(p);
 	return probability;
 }
 
-/* Of values some of which are equal: by a normal one, with the variance of so many ties. */
+/* With ties: normal approximation, with the variance for ties. */
 static double normal_p(const double *x, size_t nr, long s)
 {
 	double n = (double)nr;
@@ -131,7 +131,7 @@ static double normal_p(const double *x, size_t nr, long s)
 
 		for (size_t k = 0; k < nr; k++)
 			equal += x[k] == x[i];
-		/* Each group is met once for each of its members. */
+		/* Visits each group once per member. */
 		variance -= (equal - 1) * (2 * equal + 5);
 	}
 	if (!(variance > 0))
@@ -197,8 +197,8 @@ static struct opt_f64 trend_of(enum past_figure f, double value, const double *e
 }
 
 /*
- * value: of this run; earlier: of nr earlier ones, the oldest first. tests: figures that are looked
- * at in all. false: fewer than SERIES_RUNS_MIN.
+ * value: of this run; earlier: of nr earlier runs, the oldest first. tests: total number of tested
+ * figures. false: fewer than SERIES_RUNS_MIN.
  */
 static bool judge_figure(enum past_figure f, double value, const double *earlier, size_t nr,
 			 double tests, struct series_history *ret)
@@ -227,7 +227,8 @@ static bool judge_figure(enum past_figure f, double value, const double *earlier
 	return true;
 }
 
-/* The same job over the same data reads as much, within a quarter; of a MiB all is alike. */
+/* The same job over the same data reads the same amount, within a quarter; amounts below a MiB
+ * count as equal. */
 #define WORK_FACTOR 1.25
 #define WORK_LEAST  1048576.0
 
@@ -236,7 +237,7 @@ static bool judge_figure(enum past_figure f, double value, const double *earlier
 #define PREFETCHED_PAGES SQL_prefetched_pages("j.")
 #define EVICTED_PAGES	 SQL_evicted_pages("j.")
 
-/* Figures of sliced runs that are short by an unknown amount are absent. */
+/* Figures of sliced runs that are too low by an unknown amount are absent. */
 #define COLUMNS                                                                                    \
 	"r.id, r.state, r.page_size_bytes, coalesce(r.exit_status, 0), "                           \
 	"substr(j.selector, 1, instr(j.selector, ':')), j.rchar_bytes, j.wall_ns / 1e9, "          \
@@ -285,11 +286,11 @@ static bool is_comparable(const struct past_run *now, const struct past_run *p)
 	       more + WORK_LEAST <= WORK_FACTOR * (less + WORK_LEAST);
 }
 
-/* The comparable ones, the oldest first. */
+/* The comparable runs, the oldest first. */
 struct past {
 	struct past_run now, runs[HISTORY_RUNS_MAX];
 	size_t nr;
-	size_t of_name; /* runs with a job of this name */
+	size_t of_name; /* runs of a job with this name */
 };
 
 static int load_past(sqlite3 *db, int64_t job_id, struct arena *scratch, struct past *p)

@@ -7,19 +7,19 @@
 
 #include "advisor/stats/stats.h"
 
-/* Autocorrelations up to here lower what the cells are worth. */
+/* Lags whose autocorrelation lowers the effective number of cells. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
 
-/* If a figure equals its median except in a few cells, those few would be all the evidence. */
+/* If a figure equals its median except in a few cells, those few are all the evidence. */
 enum { MOVES_MIN = 15 };
 
-/* Two figures with a rhythm each that came so seldom cannot be distinguished from two with one. */
+/* With so few periods, two separate rhythms look like one. */
 enum { REPEATS_MIN = 8 };
 
 /* A line and an autocorrelation were fitted to each of the two. */
 #define FITTED 4
 
-/* Minus the median of its stretch, so that a step is not a link. */
+/* Subtracts the median of the stretch, so that a step is not a link. */
 static void take_medians(const double *x, const size_t *ends, size_t nr_ends, double *work,
 			 double *ret)
 {
@@ -39,7 +39,7 @@ static void take_medians(const double *x, const size_t *ends, size_t nr_ends, do
 	}
 }
 
-/* Ranks of the known ones of y, less their mean. */
+/* Ranks of the known values of y, minus their mean. */
 static void rank_known(const double *y, const bool *known, size_t nr, double *packed,
 		       const double **order, double *ret)
 {
@@ -54,7 +54,7 @@ static void rank_known(const double *y, const bool *known, size_t nr, double *pa
 		ret[i] = known[i] ? packed[nr + at++] - (double)(nr_known + 1) / 2 : 0;
 }
 
-/* Of ranks that are known in both places. */
+/* Over ranks that are known in both places. */
 static double alike_at(const double *rank, const bool *known, size_t nr, size_t lag)
 {
 	double with = 0;
@@ -78,9 +78,9 @@ static double alike_at(const double *rank, const bool *known, size_t nr, size_t 
 }
 
 /*
- * What comes again after so many cells is a rhythm, and two figures of one rhythm go together at
- * some lag whatever they have to do with each other. Found where the likeness is more than three
- * standard errors of noise; 0: there is none.
+ * The period of a rhythm. Two figures with the same rhythm correlate at some lag, whether they are
+ * related or not. A period counts if its correlation exceeds three standard errors of noise; 0:
+ * none.
  */
 static size_t rhythm_of(const struct link_series *s, double *ret_phi)
 {
@@ -99,7 +99,7 @@ static size_t rhythm_of(const struct link_series *s, double *ret_phi)
 	return best;
 }
 
-/* Minus the straight line through the ranks of each stretch, so that a trend is not a link. */
+/* Subtracts the straight line through the ranks of each stretch, so that a trend is not a link. */
 static void take_trend(double *rank, const bool *known, const size_t *ends, size_t nr_ends)
 {
 	size_t from = 0;
@@ -126,9 +126,9 @@ static void take_trend(double *rank, const bool *known, const size_t *ends, size
 	}
 }
 
-/* Subtracts from each rank phi times the rank lag cells before it; if that is unknown, the result
- * is too. On ranks, so that an outlier has no echo; backwards, because each needs the earlier
- * ones. */
+/* Subtracts from each rank phi times the rank lag cells before it; unknown if either is. Uses
+ * ranks, so that an outlier has no echo; runs backwards, because each step needs the earlier
+ * ranks. */
 static void take_past(struct link_series *s, double phi, size_t lag, double *left, double *packed,
 		      const double **order)
 {
@@ -166,12 +166,13 @@ int link_prepare(const double *x, size_t nr, const size_t *ends, size_t nr_ends,
 	rank_known(y, ret->known, nr, packed, order, ret->rank);
 	take_trend(ret->rank, ret->known, ends, nr_ends);
 	take_past(ret, alike_at(ret->rank, ret->known, nr, 1), 1, left, packed, order);
-	/* The first cell after a change has another past. */
+	/* The first cell after a change has no valid past. */
 	for (size_t k = 0; k + 1 < nr_ends; k++) {
 		ret->nr_known -= ret->known[ends[k]];
 		ret->known[ends[k]] = false;
 	}
-	/* A rhythm between two whole numbers of cells is in both, and in their multiples. */
+	/* A period that is not a whole number of cells appears at both neighbours and at their
+	 * multiples. */
 	ret->rhythm = 0;
 	for (int i = 0; i < RHYTHMS && (lag = rhythm_of(ret, &phi)); i++) {
 		ret->rhythm = ret->rhythm ? ret->rhythm : lag;
@@ -184,7 +185,7 @@ int link_prepare(const double *x, size_t nr, const size_t *ends, size_t nr_ends,
 	return 0;
 }
 
-/* Sums of the cells where both are known. */
+/* Sums over the cells where both are known. */
 struct together {
 	double ab, aa, bb;
 	size_t nr;
@@ -196,7 +197,7 @@ static struct together sum_at(const struct link_series *a, const struct link_ser
 	size_t from = lag > 0 ? (size_t)lag : 0;
 	size_t to = lag < 0 ? a->nr - (size_t)-lag : a->nr;
 
-	/* i: of b. */
+	/* i: index in b. */
 	for (size_t i = from; i < to; i++) {
 		size_t j = (size_t)((long)i - lag);
 
@@ -210,7 +211,7 @@ static struct together sum_at(const struct link_series *a, const struct link_ser
 	return t;
 }
 
-/* Bartlett: cells that two alike series are worth. */
+/* Bartlett: the effective number of cells of two autocorrelated series. */
 static double worth_of(const struct link_series *a, const struct link_series *b, size_t nr)
 {
 	double time = 1;
@@ -247,7 +248,7 @@ struct link link_find(const struct link_series *a, const struct link_series *b, 
 	if (a->rhythm && b->rhythm && rhythm * REPEATS_MIN > a->nr)
 		return best;
 	for (int k = 0; k <= 2 * most; k++) {
-		/* 0, 1, -1, 2, ...: of equal ones the shortest. */
+		/* 0, 1, -1, 2, ...: of equal correlations the shortest lag wins. */
 		int lag = k % 2 ? (k + 1) / 2 : -k / 2;
 		struct together t = sum_at(a, b, lag);
 		double rho;

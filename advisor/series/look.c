@@ -10,21 +10,21 @@
 #include "advisor/series/link.h"
 #include "advisor/stats/stats.h"
 
-/* A figure without what is not known of it. */
+/* A figure with its unknown values removed. */
 struct series_known {
 	double *x;
-	size_t *cell; /* of each value */
+	size_t *cell; /* index of each value */
 	size_t nr;
 	struct change changes[CHANGE_MAX];
 	size_t nr_changes;
 };
 
-/* The cells of a job while they are looked at. */
+/* The cells of a job while they are analysed. */
 struct series_looked {
 	const struct series_cells *c;
 	struct arena scratch;
 	struct series_known of[FIGURE_NR];
-	size_t figures; /* that are looked at */
+	size_t figures; /* number of analysed figures */
 	size_t values;
 };
 
@@ -160,7 +160,7 @@ static bool overlaps(const struct series_anomaly *a, const struct series_anomaly
 	       b->start_ns < a->start_ns + a->duration_ns;
 }
 
-/* One figure stands for what happens at one time, as long as there are other times. */
+/* Keeps one figure for changes at one time, as long as there are other times. */
 static void choose_anomalies(struct series_anomaly *all, size_t nr, struct series_job *ret)
 {
 	bool taken[FIGURE_NR * ANOMALY_MAX] = {false};
@@ -199,16 +199,17 @@ static int find_anomalies(struct series_looked *l, struct arena *arena, struct s
 	return 0;
 }
 
-/* Nine of ten values lie further apart than what matters: else a link is one of ripples. */
+/* The middle nine tenths of the values span more than the relevant difference; else a link
+ * connects ripples. */
 static bool does_swing(const struct series_known *k, double least, double *work)
 {
 	for (size_t i = 0; i < k->nr; i++)
 		work[i] = k->x[i];
-	stats_median(work, k->nr); /* in order from here on */
+	stats_median(work, k->nr); /* sorted from here */
 	return work[k->nr - 1 - k->nr / 20] - work[k->nr / 20] >= least;
 }
 
-/* The residual of each figure after its own past is removed; nr_known 0: nothing to compare. */
+/* The residual of each figure after its own past is removed; nr_known 0: no data. */
 static int prepare_links(struct series_looked *l, struct link_series *ret)
 {
 	double *work = arena_alloc(&l->scratch, l->c->nr * sizeof(*work));

@@ -17,16 +17,16 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/access/privileges.h"
 
-/* After the groups, which need the capability that the change of the user takes away. */
+/* Set after the groups, which need the capability that the change of the user removes. */
 static int become_invoker(const struct invoker *inv)
 {
 	if (setegid(inv->gid) || seteuid(inv->uid))
 		return -errno;
-	/* With unusual securebits the change of the user leaves them effective. */
+	/* With unusual securebits, the change of the user leaves the capabilities effective. */
 	return inv->uid ? privileges_use(0) : 0;
 }
 
-/* A process that is partly the invoker and partly itself must not go on. */
+/* A process with only a part of the invoker's identity must not continue. */
 static void become_again(const struct access *saved)
 {
 	if (seteuid(saved->euid) || privileges_use(saved->rights) || setegid(saved->egid) ||
@@ -79,7 +79,7 @@ static int check_kind(mode_t mode, enum access_kind kind)
 	case ACCESS_STREAM:
 		if (S_ISDIR(mode))
 			return -EISDIR;
-		/* It was something else when the caller looked. */
+		/* The file changed after the caller's check. */
 		return S_ISREG(mode) ? -EAGAIN : 0;
 	}
 	return -EINVAL;
@@ -111,8 +111,8 @@ int access_read(int dirfd, const char *path, size_t max, char **ret_text, size_t
 }
 
 /*
- * Without allow_other FUSE serves only processes whose real and saved ids are its user's too. For
- * others the kernel answers statfs() itself, with the kind of the filesystem alone.
+ * Without allow_other, FUSE serves only processes whose real and saved ids are its user's too. For
+ * others the kernel itself answers statfs(), with only the type of the filesystem.
  */
 static bool fuse_refuses(const char *path)
 {
@@ -121,7 +121,8 @@ static bool fuse_refuses(const char *path)
 	return !statfs(path, &fs) && fs.f_type == FUSE_SUPER_MAGIC && !fs.f_bsize && !fs.f_namelen;
 }
 
-/* Its root, one of the directories that lead to path, is as far as such a process gets. */
+/* Such a process gets no farther than the filesystem's root, which is one of the directories
+ * that lead to path. */
 static bool fuse_on_the_way(const char *path)
 {
 	_cleanup_free_ char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);

@@ -45,7 +45,7 @@ static int copy_text(const char *s, char **ret)
 	return 0;
 }
 
-/* Several names may share a uid, with different groups: the name sudo saw goes first. */
+/* Several names may share a uid, with different groups: the name in SUDO_USER comes first. */
 static const struct passwd *account_of(uid_t uid, const char *name_hint)
 {
 	const struct passwd *pw = name_hint ? getpwnam(name_hint) : NULL;
@@ -190,8 +190,8 @@ void invoker_free(struct invoker *inv)
 
 /*
  * The capabilities for measuring. If a user has them, they were given for cachemon (a unit's
- * AmbientCapabilities=, setpriv), and no command that it starts gets them. Other capabilities are
- * the user's own.
+ * AmbientCapabilities=, setpriv), and no command that cachemon starts gets them. Other capabilities
+ * are the user's own.
  */
 #define GIVEN                                                                                      \
 	(PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON) | PRIVILEGE(CAP_SYS_ADMIN) |                  \
@@ -208,7 +208,7 @@ int invoker_drop_permanently(const struct invoker *inv)
 	    setresuid(inv->uid, inv->uid, inv->uid))
 		return -errno;
 	if (inv->uid != 0) {
-		/* Leaving uid 0 clears them only under the default securebits. */
+		/* Leaving uid 0 clears the capabilities only under the default securebits. */
 		int err = privileges_keep(0);
 
 		if (err)
@@ -216,7 +216,7 @@ int invoker_drop_permanently(const struct invoker *inv)
 	}
 	if (getresuid(&r, &e, &s) || r != inv->uid || e != inv->uid || s != inv->uid)
 		return -EPERM;
-	/* The way back must be shut. */
+	/* Verifies that the old identity cannot be regained. */
 	if (inv->uid != 0 && setresuid(0, 0, 0) == 0)
 		return -EPERM;
 	return 0;
@@ -311,7 +311,7 @@ run_as_invoker(const struct invoker *inv, int (*run)(void *arg, struct errtext *
 	struct errtext err = {""};
 	int r = give_up_rights(inv, &err);
 
-	/* After the change of users, which undoes both. */
+	/* Comes after the change of users, which undoes both. */
 	if (!r && process_untraceable())
 		r = errtext_set(&err, -errno, "cannot forbid tracing: %s", strerror(errno));
 	if (!r && prctl(PR_SET_PDEATHSIG, SIGKILL))
@@ -352,7 +352,7 @@ int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext 
 
 	if (pipe2(ends, O_CLOEXEC))
 		return errtext_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	/* Else the child would write again what waits in the buffers. */
+	/* Otherwise the child would write buffered output again. */
 	fflush(NULL);
 	pid = fork();
 	r = pid < 0 ? errtext_set(err, -errno, "cannot start a process: %s", strerror(errno)) : 0;

@@ -11,7 +11,7 @@
 #include "cachemon/base/parse.h"
 #include "cachemon/access/paths.h"
 
-/* Far beyond what machines with thousands of containers have. */
+/* Far more than machines with thousands of containers have. */
 #define TEXT_MAX (64U << 20)
 
 static bool is_octal(char c)
@@ -64,8 +64,8 @@ static int parse_device(char *s, uint32_t *ret_dev)
 	return 0;
 }
 
-/* ID PARENT MAJ:MIN ROOT POINT OPTIONS [TAG…] - FSTYPE SOURCE SUPEROPTIONS, by single blanks. An
- * empty source leaves two blanks in a row, hence strsep. */
+/* ID PARENT MAJ:MIN ROOT POINT OPTIONS [TAG…] - FSTYPE SOURCE SUPEROPTIONS, separated by single
+ * blanks. An empty source leaves two consecutive blanks, hence strsep. */
 static int parse_line(char *line, struct mount *ret)
 {
 	struct mount m = {0};
@@ -118,7 +118,7 @@ static int mark_top(struct mountinfo *mi)
 	for (size_t i = 0; i < mi->nr; i++) {
 		struct mount *m = &mi->mounts[i];
 
-		/* The very first mount of a machine is its own parent. */
+		/* The first mount of a machine is its own parent. */
 		m->top = m->parent == m->id ||
 			 !bsearch(&m->parent, ids, mi->nr, sizeof(int), compare_int);
 	}
@@ -176,7 +176,7 @@ void mountinfo_free(struct mountinfo *mi)
 	memset(mi, 0, sizeof(*mi));
 }
 
-/* The mount on top of which a lookup of path leaves cur: the first mount point on the way. */
+/* The first mount point on the way: a lookup of path leaves cur there. */
 static const struct mount *next_mount(const struct mountinfo *mi, const struct mount *cur,
 				      const char *path)
 {
@@ -203,7 +203,7 @@ const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *pa
 {
 	const struct mount *cur = NULL, *next;
 
-	/* Each step goes down one mount; the bound is for a list that has a cycle. */
+	/* Each step goes down one mount; the limit protects against a cyclic list. */
 	for (size_t i = 0; i <= mi->nr; i++) {
 		next = next_mount(mi, cur, path);
 		if (!next)

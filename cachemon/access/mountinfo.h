@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings are decoded: any byte but NUL may occur in root and point. */
+/* Strings are decoded: root and point may contain any byte except NUL. */
 struct mount {
 	int id;
 	int parent;
-	bool top;	   /* its parent is not listed: nothing of the list is above it */
+	bool top;	   /* its parent is not listed, so it is the top of the list */
 	uint32_t dev;	   /* kernel dev_t: major << 20 | minor */
 	const char *root;  /* the directory (or file) of the filesystem that is mounted */
-	const char *point; /* where, as seen from the process's root */
+	const char *point; /* mount point, seen from the process's root */
 	const char *fstype;
 	const char *options; /* of the superblock */
 };
@@ -28,21 +28,20 @@ struct mountinfo {
 	char *text;
 };
 
-/* -EBADMSG when a line is not what the kernel writes: a list with a gap would name the wrong
- * mount. */
+/* -EBADMSG for a line in an unknown format: a list with a gap would name the wrong mount. */
 int mountinfo_parse(const char *text, size_t len, struct mountinfo *ret);
 int mountinfo_read(const char *path, struct mountinfo *ret);
 void mountinfo_free(struct mountinfo *mi);
 
-/* The mount that a lookup of the absolute path (no symlinks, no "..") ends in: mounts hidden
- * below others serve nothing. NULL when none does, as below a chroot. */
+/* The mount in which a lookup of the absolute path (no symlinks, no "..") ends; mounts hidden
+ * below others serve no path. NULL: none, as below a chroot. */
 const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *path);
 
 /* Whether the comma-separated options hold word, alone. */
 bool mountinfo_has_option(const char *options, const char *word);
 
-/* In place: the octal escapes of a field. options are not decoded, their commas could be a path's.
- */
+/* Decodes the octal escapes of a field in place. options are not decoded, because a comma could
+ * be a path's. */
 void mountinfo_decode(char *s);
 
 #endif

@@ -28,7 +28,7 @@ uint64_t privileges_effective(void)
 	return set_of_process(CAP_EFFECTIVE);
 }
 
-/* Clears, of one of the three sets, what is not in the mask. */
+/* Clears the capabilities outside the mask in one of the three sets. */
 static int limit_set(cap_t caps, cap_flag_t set, uint64_t mask)
 {
 	cap_flag_value_t value;
@@ -76,7 +76,7 @@ int privileges_use(uint64_t wanted)
 int privileges_keep(uint64_t kept)
 {
 	kept &= privileges_permitted();
-	/* The ambient set follows: it is never more than what is permitted and inheritable. */
+	/* The ambient set follows: it only has what is both permitted and inheritable. */
 	return apply_sets(kept, kept, 0);
 }
 

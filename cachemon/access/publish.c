@@ -23,7 +23,7 @@ static int complain_of(const char *path, int error, struct errtext *err)
 	return errtext_set(err, error, "cannot write %s: %s%s.", name, strerror(-error), denied);
 }
 
-/* Permissions of a new file: those of the one it replaces, else what the umask leaves. */
+/* Permissions of a new file: those of the replaced file, else by the umask. */
 static mode_t mode_for(const struct stat *old)
 {
 	mode_t mask = 0;
@@ -60,7 +60,7 @@ static int open_temporary(struct output *o, const struct stat *old)
 	return fd;
 }
 
-/* Pipes and devices are written as they are. */
+/* Writes directly to pipes and devices. */
 static int open_directly(struct output *o, const char *path)
 {
 	int fd = access_open(AT_FDCWD, path, O_WRONLY, 0, ACCESS_STREAM);
@@ -86,7 +86,7 @@ static int open_output(struct output *o, const char *path)
 		return -EISDIR;
 	if (exists && !S_ISREG(st.st_mode))
 		return open_directly(o, path);
-	/* A link stays one: the file it leads to is replaced. */
+	/* A symbolic link stays: the file that it points to is replaced. */
 	o->path = exists ? realpath(path, NULL) : strdup(path);
 	if (!o->path)
 		return -errno;
@@ -118,7 +118,7 @@ int publish_commit(struct output *o, struct errtext *err)
 
 	if (fflush(o->out) != 0)
 		ret = -errno;
-	/* A full disk may show only when the data is really written; a pipe cannot be synced. */
+	/* A full disk may only show when the data is really written; a pipe cannot be synced. */
 	if (!ret && o->temporary && fsync(fileno(o->out)) < 0)
 		ret = -errno;
 	if (fclose(o->out) != 0 && !ret)
@@ -147,7 +147,7 @@ void publish_abort(struct output *o)
 	*o = (struct output){0};
 }
 
-/* A failure that was said: what the stream still holds would fail, and be said, again at exit. */
+/* The error was already reported; the rest of the stream would fail at exit and report it again. */
 static void forget_rest(FILE *out)
 {
 	if (!ferror(out) && fflush(out) == 0)
@@ -160,7 +160,8 @@ int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
 {
 	if (!ret && fflush(out) != 0)
 		ret = -errno;
-	/* A stream knows that it failed, not why: one more byte fails for the same reason. */
+	/* A stream knows that it failed, but not why: writing one more byte fails for the same
+	 * reason. */
 	if (ret == -EIO) {
 		clearerr(out);
 		if (fputc('\n', out) == EOF || fflush(out) != 0)
@@ -203,7 +204,7 @@ int publish_place(const char *out_path, struct errtext *err)
 	struct stat st;
 	int ret = 0;
 
-	/* A pipe may have no reader yet. */
+	/* A pipe may not have a reader yet. */
 	if (stat(out_path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
 		ret = publish_open(out_path, &o, err);
 		if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The key of a file, compared and hashed. */
+/* Compares and hashes the key of a file. */
 #ifndef FILE_KEY_H
 #define FILE_KEY_H
 

@@ -5,16 +5,16 @@
 #include <string.h>
 
 /*
- * A tag is the upper 56 bits of the hash. Segment and slot come from the tag alone, so that a
- * segment can grow without the keys; that there are many keeps what growing takes in passing small.
- * Two of 1.5 million files share 56 bits with a probability of 2e-5.
+ * A tag is the upper 56 bits of the hash. Segment and slot derive from the tag alone, so that a
+ * segment can grow without the keys; having many segments keeps each growth step short. Two of 1.5
+ * million files share 56 bits with a probability of 2e-5.
  */
 enum { TAG_BITS = 56, SEGMENT_BITS = 6, FIRST_ORDER = 4 };
 #define SEGMENTS (1U << SEGMENT_BITS)
 
 _Static_assert(sizeof(struct fileset_entry) == 10, "fileset_entry: no holes");
 
-/* Code c stands for (1.1^c - 1) / 0.1: 255 is beyond 10^11 misses. */
+/* Code c represents (1.1^c - 1) / 0.1; 255 is beyond 10^11 misses. */
 static const double WEIGHT_BASE = 1.1;
 enum { WEIGHT_MAX = 255 };
 
@@ -80,7 +80,7 @@ static uint64_t entry_tag(const struct fileset_entry *e)
 	return tag;
 }
 
-/* Its slot, or the empty one where it belongs. */
+/* The slot of the tag, or the empty slot where it belongs. */
 static struct fileset_entry *find_slot(const struct segment *g, uint64_t tag)
 {
 	size_t mask = (1UL << g->order) - 1;
@@ -92,7 +92,7 @@ static struct fileset_entry *find_slot(const struct segment *g, uint64_t tag)
 	return &g->slots[i];
 }
 
-/* Room for one more at a load of at most 3/4. */
+/* Makes room for one more at a load of at most 3/4. */
 static bool grow_segment(struct segment *g)
 {
 	size_t nr = 1UL << g->order;
@@ -155,7 +155,7 @@ static double random_unit(struct fileset *s)
 	return (double)(s->random >> 11) / (double)(1ULL << 53);
 }
 
-/* Rounds up or down by chance, so that many small additions are not all rounded away. */
+/* Rounds up or down at random, so that many small additions do not all vanish. */
 void fileset_add_weight(struct fileset *s, struct fileset_entry *entry, int64_t delta)
 {
 	double w = s->weights[entry->weight] + (delta < 0 ? 0 : (double)delta);

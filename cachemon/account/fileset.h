@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A compact set of the files that a run has seen, 10 bytes each. Owns what is still known of a file
- * that has no row of its own: that it was seen, where it is counted, and a rough weight. Says when
- * it is full, so that nobody takes its count for exact.
+ * A compact set of the files that a run has seen, 10 bytes each. Owns what remains known of a file
+ * without a row of its own: that it was seen, where it is counted, and a rough weight. Reports when
+ * it is full, so that its count is not taken for exact.
  */
 #ifndef FILESET_H
 #define FILESET_H
@@ -14,25 +14,25 @@
 struct fileset;
 
 struct fileset_entry {
-	uint16_t place; /* the caller's: 0 when it was added */
+	uint16_t place; /* for the caller; 0 at first */
 	uint8_t weight; /* a code, see fileset_weight() */
 	uint8_t tag[7]; /* all 0: an empty slot */
 };
 
-/* At most max files; NULL when out of memory. */
+/* At most max files; NULL: out of memory. */
 struct fileset *fileset_new(size_t max);
 void fileset_free(struct fileset *s);
 
 /*
- * The entry of a file by the hash of its key, added if it was not there. NULL: not there, and
- * there is no room. Good until the next call that adds.
+ * Finds the entry of a file by the hash of its key, or adds it. NULL: absent, and the set is full.
+ * Valid until the next call that adds.
  */
 struct fileset_entry *fileset_get(struct fileset *s, uint64_t hash, bool *ret_added);
 
-/* The same without adding; NULL: not there. */
+/* The same without adding; NULL: absent. */
 struct fileset_entry *fileset_find(const struct fileset *s, uint64_t hash);
 
-/* A weight is kept to about 20 %, right on average: good enough to compare, not to report. */
+/* A weight is accurate to about 20 % and unbiased: good enough to compare, not to report. */
 int64_t fileset_weight(const struct fileset *s, const struct fileset_entry *entry);
 void fileset_add_weight(struct fileset *s, struct fileset_entry *entry, int64_t delta);
 

@@ -102,7 +102,7 @@ static void apply_rest(struct ledger *l, unsigned int slot, const struct sample 
 
 static void apply_facts(struct ledger_job *j, const struct sample_job *facts)
 {
-	/* Absolute values; one that went back adds nothing. */
+	/* These are absolute values; a decrease adds nothing. */
 	j->last_cpu_ns = facts->cpu_ns > j->facts.cpu_ns ? facts->cpu_ns - j->facts.cpu_ns : 0;
 	j->last_rchar_bytes = facts->rchar_bytes > j->facts.rchar_bytes
 				      ? facts->rchar_bytes - j->facts.rchar_bytes
@@ -118,7 +118,7 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 		apply_rest(l, slot, s);
 		apply_facts(&l->jobs[slot], &s->jobs[slot]);
 	}
-	/* Advice first: the names of its files come with the files of the sample. */
+	/* Advice first, because the names of its files come with the files of the sample. */
 	for (size_t i = 0; i < s->nr_advice; i++)
 		advice_apply(l, &s->advice[i]);
 	for (size_t i = 0; i < s->nr_files; i++) {
@@ -129,7 +129,7 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 		files_apply(l, &s->files[i]);
 		advice_name(l, &s->files[i]);
 	}
-	/* Files first: their directories are known then. */
+	/* Files first, so that their directories are known. */
 	if (s->evictions)
 		interference_apply(l, s);
 	filesystems_describe(l, s->filesystems, s->nr_filesystems);

@@ -50,8 +50,8 @@ static struct ledger_directory *find_directory(const struct ledger *l, uint32_t 
 }
 
 /*
- * Creates at the start the rows that any count can fall back to: a nameless row for each job, and
- * the root of the watched ones. They are written only if something was counted in them.
+ * Creates in advance the rows that any count can fall back to: a nameless row for each job, and the
+ * root of watched jobs. They are written only if they hold counts.
  */
 int directories_init(struct ledger *l)
 {
@@ -92,7 +92,7 @@ struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char
 	uint64_t hash;
 	size_t len;
 
-	/* Everybody else on the machine is one row: only their total is of interest. */
+	/* All processes outside the job share one row, because only their total matters. */
 	if (job == JOB_OTHERS || !path || path[0] != '/')
 		return l->nameless[job];
 	len = parent_length(path, strlen(path));

@@ -8,11 +8,11 @@
 
 int files_init(struct ledger *l)
 {
-	/* The slack makes a cull worth its sort. */
+	/* The slack makes each cull worth its sort. */
 	l->max_files = l->limits.files + l->limits.files / 4 + 1;
 	l->files = calloc(l->max_files, sizeof(struct ledger_file *));
 	l->active = calloc(l->max_files, sizeof(struct ledger_file *));
-	/* Only rows that were kept at the end of a sample are in the database. */
+	/* The database only has rows that survived the end of a sample. */
 	l->dead = calloc(l->limits.files + 1, sizeof(*l->dead));
 	if (!l->files || !l->active || !l->dead)
 		return -ENOMEM;
@@ -29,7 +29,8 @@ struct ledger_file *file_find(const struct ledger *l, const struct file_key *key
 	return NULL;
 }
 
-/* A file that is only mapped or only read directly has no misses: then the rest decides. */
+/* A file that is only mapped or only read directly has no misses; then the other counters
+ * decide. */
 static struct weight weight_of(const int64_t *c)
 {
 	return (struct weight){
@@ -67,7 +68,7 @@ static void set_path(struct ledger *l, struct ledger_file *f, const char *path)
 		l->file_path_bytes += strlen(path) + 1 - old;
 }
 
-/* The count of a file, and with it the knowledge of where that is, goes to another directory. */
+/* Moves the count of a file, and the knowledge of its place, to another directory. */
 static void move_count(struct ledger_directory *from, struct ledger_directory *to,
 		       struct fileset_entry *entry)
 {
@@ -119,7 +120,7 @@ static void add_to_file(struct ledger *l, struct ledger_file *f, const struct sa
 	f->mark.dirty = true;
 }
 
-/* Out of the rows. Its counts are in its directory already; what stays is its weight. */
+/* Drops a row. Its directory already has its counts; only its weight remains. */
 static void fold_file(struct ledger *l, struct ledger_file *f)
 {
 	struct fileset_entry *entry = fileset_find(l->seen, ledger_hash_file(&f->key, f->job));
@@ -157,7 +158,8 @@ static void cull_files(struct ledger *l)
 		hash_index_put(x, ledger_hash_file(&l->files[i]->key, l->files[i]->job), i);
 }
 
-/* As long as there is room every file gets a row; then only one worth more than the least. */
+/* Every file gets a row while there is room; later only a file worth more than the least
+ * valuable row. */
 static bool is_worth_a_row(const struct ledger *l, struct weight w)
 {
 	if (l->nr_files < l->limits.files && l->file_path_bytes < l->limits.path_bytes)
@@ -189,9 +191,9 @@ static struct ledger_file *create_file(struct ledger *l, const struct sample_fil
 }
 
 /*
- * Where counts of a file without a row go. Its name comes with its first events and not again, so
- * that one without a name in this sample belongs where it was; and with another name, from now on
- * there. Counted once in the run.
+ * The directory for the counts of a file without a row. The name comes only with the first events,
+ * so a file without a name in this sample stays in its directory; a file with another name moves.
+ * Each file is counted once per run.
  */
 static struct ledger_directory *place_of(struct ledger *l, const struct sample_file *sf,
 					 struct fileset_entry *entry, bool added)
@@ -214,7 +216,7 @@ static struct ledger_directory *place_of(struct ledger *l, const struct sample_f
 	return d;
 }
 
-/* A file without a row is given one if it is worth it. */
+/* Gives a file a row if it is worth it. */
 static void apply_new(struct ledger *l, const struct sample_file *sf)
 {
 	struct weight w = weight_of(sf->c);

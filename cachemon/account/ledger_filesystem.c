@@ -35,7 +35,7 @@ static struct ledger_filesystem *find_filesystem(struct ledger *l, uint32_t dev)
 {
 	struct ledger_filesystem *f = &l->filesystems[l->last_filesystem];
 
-	/* Files come by the thousand from one device, and there are few devices. */
+	/* Thousands of consecutive files come from one device, and there are few devices. */
 	if (!f->rest && f->dev == dev)
 		return f;
 	for (size_t i = REST + 1; i < l->nr_filesystems; i++) {

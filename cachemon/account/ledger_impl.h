@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Inside of the ledger: shared by its own files only. Owns the struct.
- */
+/* Internals of the ledger, shared by its own files only. Owns the struct. */
 #ifndef LEDGER_IMPL_H
 #define LEDGER_IMPL_H
 
@@ -9,7 +7,7 @@
 #include "cachemon/account/fileset.h"
 #include "cachemon/account/ledger_rows.h"
 
-/* Misses first, then any other use of the file. */
+/* Compares misses first, then other use of the file. */
 struct weight {
 	int64_t misses;
 	int64_t uses;
@@ -17,7 +15,7 @@ struct weight {
 
 struct ledger {
 	struct ledger_limits limits;
-	uint64_t seq; /* samples so far */
+	uint64_t seq; /* number of samples */
 	struct fileset *seen;
 	struct ledger_job jobs[JOB_NR];
 	struct ledger_directory *nameless[JOB_NR];
@@ -31,10 +29,10 @@ struct ledger {
 
 	struct ledger_file **files;
 	size_t nr_files;
-	size_t max_files; /* limits.files and the slack between two culls */
+	size_t max_files; /* limits.files plus the slack between two culls */
 	size_t file_path_bytes;
 	struct hash_index file_index;
-	struct weight floor; /* of the least valuable file that was kept */
+	struct weight floor; /* weight of the least valuable file that was kept */
 	struct ledger_file **active;
 	size_t nr_active;
 	int64_t *dead;
@@ -48,7 +46,7 @@ struct ledger {
 
 	struct ledger_filesystem *filesystems; /* of the watched job; the first is the rest */
 	size_t nr_filesystems;
-	size_t last_filesystem; /* the one of the file before */
+	size_t last_filesystem; /* directory of the previous file */
 
 	struct ledger_interference *interference;
 	size_t nr_interference;
@@ -57,20 +55,20 @@ struct ledger {
 	uint64_t law_error;
 };
 
-/* For a file as a job uses it. */
+/* Of a file as used by one job. */
 static inline uint64_t ledger_hash_file(const struct file_key *key, uint32_t job)
 {
 	return hash_mix(file_key_hash(key) + job);
 }
 
-/* ledger_directory.c: never fails, and says where counts of a file of that name go. */
+/* ledger_directory.c: never fails; finds the directory for the counts of a file with that name. */
 int directories_init(struct ledger *l);
 struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char *path);
 void directory_add(const struct ledger *l, struct ledger_directory *d, const int64_t *delta);
-/* Counts of earlier samples, which come from another directory or go there. */
+/* Moves counts of earlier samples from one directory to another. */
 void directory_move(struct ledger_directory *d, const int64_t *delta);
 void directories_finish(struct ledger *l);
-/* Of two sums: by misses, then by any other use. */
+/* Compares two sums: misses first, then other use. */
 int ledger_compare_activity(const struct counters *a, const struct counters *b);
 
 /* ledger_file.c */
@@ -84,18 +82,18 @@ int advice_init(struct ledger *l);
 void advice_apply(struct ledger *l, const struct sample_advice *a);
 void advice_name(struct ledger *l, const struct sample_file *sf);
 
-/* ledger_interference.c: never fails; what finds no room joins what is known less of. */
+/* ledger_interference.c: never fails; a row without room is merged into a less specific one. */
 int interference_init(struct ledger *l);
 void interference_free(struct ledger *l);
 void interference_apply(struct ledger *l, const struct sample *s);
 /*
- * Shares out whole pages in proportion to weights, by largest remainder: each share is its part of
- * the whole, rounded down or up, and they add up to all pages. Weights of 2^32 and more in sum are
- * fine. When all are 0 so are the shares, and the pages stay with the caller.
+ * Divides whole pages in proportion to weights, by largest remainder: each share is the exact share
+ * rounded down or up, and all shares add up to the total. Sums of weights of 2^32 or more are fine.
+ * If all weights are 0, so are the shares, and the pages stay with the caller.
  */
 void share_out(uint64_t pages, const uint64_t *weights, size_t nr, uint64_t *ret_shares);
 
-/* ledger_filesystem.c: never fails; what finds no room goes to the rest. */
+/* ledger_filesystem.c: never fails; what does not fit goes to the rest. */
 int filesystems_init(struct ledger *l);
 void filesystems_free(struct ledger *l);
 enum file_seen { FILE_SEEN_BEFORE, FILE_NEW, FILE_NOT_TOLD };

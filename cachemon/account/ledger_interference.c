@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(struct interference_key) == 24 + COMM_BYTES, "no holes: compared as bytes");
 
-/* For what finds no room there is always a row of its cause, its kind and nothing else. */
+/* The fallback row, which always exists: its cause and kind, and nothing else. */
 enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };
 
 int interference_init(struct ledger *l)
@@ -58,7 +58,7 @@ static void forget_actor(struct interference_key *k)
 	memset(k->comm, 0, sizeof(k->comm));
 }
 
-/* With room for a row of its own, else what is known least is given up first. */
+/* Returns a row of its own if there is room, else drops the least known part of the key first. */
 static struct ledger_interference *interference_row(struct ledger *l,
 						    const struct interference_key *k)
 {
@@ -92,7 +92,7 @@ static void add_interference(struct ledger *l, const struct interference_key *k,
 		r->cgroup = strdup(cgroup);
 }
 
-/* The directory of a file of the job; LEDGER_NOWHERE: of none, or not known. */
+/* The directory of a file of the job; LEDGER_NOWHERE: no file, or unknown. */
 static uint32_t directory_number(const struct ledger *l, const struct file_key *file)
 {
 	const struct fileset_entry *e;
@@ -151,7 +151,7 @@ static void share_with(struct sharers *s, const struct interference_key *k, cons
 			return;
 		}
 	}
-	/* The last two are for the job's and for others' beyond. */
+	/* The last two rows are the overflow, for the job and for others. */
 	if (s->nr >= SHARERS_MAX - 2 && (k->cgroup || *k->comm || k->reached != LEDGER_NOWHERE)) {
 		forget_actor(&less);
 		less.reached = LEDGER_NOWHERE;
@@ -211,7 +211,7 @@ static void find_sharers(const struct ledger *l, const struct sample *sample, st
 	}
 }
 
-/* Of equal remainders the first, so that the same figures give the same shares. */
+/* Among equal remainders the first wins, so that equal figures give equal shares. */
 static size_t largest_remainder(const uint64_t *weights, const uint64_t *shares, size_t nr,
 				uint64_t pages, uint64_t sum)
 {
@@ -244,7 +244,7 @@ void share_out(uint64_t pages, const uint64_t *weights, size_t nr, uint64_t *ret
 		ret_shares[largest_remainder(weights, ret_shares, nr, pages, sum)]++;
 }
 
-/* kswapd works for all who add pages. Where nobody did, they stay its own. */
+/* kswapd works for all who add pages. If nobody added any, the pages stay with kswapd. */
 static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct sample_eviction *e)
 {
 	struct interference_key mine = key_of(l, e);
@@ -263,7 +263,7 @@ static void apply_kswapd(struct ledger *l, const struct sharers *s, const struct
 	}
 }
 
-/* After the files of the sample: their directories are known. */
+/* Comes after the files of the sample, so that their directories are known. */
 void interference_apply(struct ledger *l, const struct sample *sample)
 {
 	const struct sample_evictions *e = sample->evictions;

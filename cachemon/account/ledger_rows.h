@@ -11,23 +11,23 @@
 
 struct ledger_mark {
 	int64_t db_id;
-	bool fresh;   /* db_id was given in a transaction that is not committed yet */
-	bool written; /* in a transaction that is not committed yet */
-	bool dirty;   /* differs from what the database has */
+	bool fresh;   /* db_id belongs to an uncommitted transaction */
+	bool written; /* written in an uncommitted transaction */
+	bool dirty;   /* differs from the database */
 };
 
 struct ledger_directory {
 	struct ledger_mark mark;
 	uint32_t job;
-	uint32_t number; /* among the directories */
+	uint32_t number; /* index among the directories */
 	char *path;	 /* NULL: files without a name */
 	size_t path_len;
 	uint64_t hash;
 	uint64_t files;	      /* distinct files */
-	bool files_estimated; /* there are more */
-	bool subdirectories;  /* also holds directories below it that found no room */
+	bool files_estimated; /* the list is incomplete */
+	bool subdirectories;  /* also holds subdirectories that did not fit */
 	struct counters total;
-	uint64_t last_seq; /* sample that last was moved by: last */
+	uint64_t last_seq; /* sample that last changed it: last */
 	struct counters last;
 };
 
@@ -40,11 +40,11 @@ struct ledger_file {
 	char fstype[16];
 	uint64_t size_bytes; /* the last one seen, or SAMPLE_SIZE_UNKNOWN */
 	bool deleted;
-	bool folded_before; /* earlier counts, if any, are in a directory only: these are lower
-			       bounds */
-	int64_t before;	    /* about how many misses those were */
+	bool folded_before; /* earlier counts, if any, are only in a directory: these are lower
+			     * bounds */
+	int64_t before;	    /* approximate misses of those counts */
 	struct counters total;
-	uint64_t last_seq; /* sample that last was moved by: last */
+	uint64_t last_seq; /* sample that last changed it: last */
 	struct counters last;
 };
 
@@ -52,13 +52,13 @@ struct ledger_filesystem {
 	struct ledger_mark mark;
 	uint32_t job;
 	uint32_t dev;
-	bool rest;  /* of no device: what found no row */
-	char *type; /* this and what follows: NULL: not known (yet) */
+	bool rest;  /* without a device: what did not fit */
+	char *type; /* from here on, NULL: unknown (so far) */
 	char *mount;
 	char *cover;
 	char *why;
 	uint64_t files;	      /* distinct files */
-	bool files_estimated; /* there may be more */
+	bool files_estimated; /* the list may be incomplete */
 	struct counters total;
 };
 
@@ -68,28 +68,28 @@ struct ledger_advice {
 	uint32_t job;
 	uint8_t kind;
 	uint8_t call;
-	char *path; /* NULL: not named yet */
+	char *path; /* NULL: no name yet */
 	struct advice_row row;
 };
 
 #define LEDGER_NOWHERE UINT32_MAX
 
-/* Compared as bytes: all of it is set. */
+/* Compared as bytes, so all of it is initialised. */
 struct interference_key {
 	uint8_t cause; /* enum evict_cause */
 	uint8_t kind;  /* enum evictor_kind */
 	uint8_t does;  /* enum evictor_does */
 	uint8_t exact;
-	uint32_t owner, reached; /* numbers of directories, or LEDGER_NOWHERE */
+	uint32_t owner, reached; /* indexes of directories, or LEDGER_NOWHERE */
 	uint32_t pad;
-	uint64_t cgroup; /* of others: its id */
+	uint64_t cgroup; /* id of another cgroup */
 	char comm[COMM_BYTES];
 };
 
 struct ledger_interference {
 	struct ledger_mark mark;
 	struct interference_key key;
-	char *cgroup; /* its path; NULL: not known */
+	char *cgroup; /* its path; NULL: unknown */
 	uint64_t pages;
 };
 
@@ -106,21 +106,21 @@ struct ledger_interference *ledger_interference(const struct ledger *l, size_t i
 /* The most active files of the latest sample: only rows that are kept. */
 size_t ledger_nr_active(const struct ledger *l);
 const struct ledger_file *ledger_active(const struct ledger *l, size_t i);
-/* Keeps at most that many of them, the most active ones. Before ledger_sort_active(). */
+/* Keeps at most that many of them, the most active ones. Call it before ledger_sort_active(). */
 void ledger_keep_active(struct ledger *l, size_t most);
-/* The most active directories of the latest sample, of the watched jobs. */
+/* The most active directories of the latest sample, of watched jobs. */
 size_t ledger_nr_active_directories(const struct ledger *l);
 const struct ledger_directory *ledger_active_directory(const struct ledger *l, size_t i);
-/* Sorted by database id: rows that come in the order of their key fill their pages. */
+/* Sorts by database id: rows inserted in key order fill their pages. */
 void ledger_sort_active(struct ledger *l);
-/* Database ids of file rows that were folded since the last write: to be deleted. */
+/* Database ids of file rows dropped since the last write, to be deleted. */
 const int64_t *ledger_dead(const struct ledger *l, size_t *ret_nr);
 
-/* All of it is in the database now: nothing is dirty. */
+/* The database has everything: nothing is dirty. */
 void ledger_written(struct ledger *l);
-/* The transaction was undone: ids given in it are void, all that was dirty stays so. */
+/* The transaction was rolled back: its ids are void, and dirty rows stay dirty. */
 void ledger_unwritten(struct ledger *l);
-/* Every row is to be written again. */
+/* Marks every row as dirty. */
 void ledger_rewrite(struct ledger *l);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "cachemon/account/ledger_impl.h"
 
-/* NULL: there is no room for one more. */
+/* NULL: no room for another. */
 static struct sample_pass *find_pass(struct passes *p, uint64_t pass)
 {
 	for (size_t i = 0; i < p->nr; i++)
@@ -17,8 +17,8 @@ static struct sample_pass *find_pass(struct passes *p, uint64_t pass)
 	return &p->list[p->nr++];
 }
 
-/* From what there was before to what there is now, pass by pass. A file that is read again and
- * again would fill the list, and is of no epoch. */
+/* Distributes the growth from the previous to the present value over passes. A file that is read
+ * over and over would fill the list and belongs to no epoch. */
 static void add_amount(struct passes *p, uint64_t size, uint64_t last, uint64_t total, bool pages)
 {
 	uint64_t from = total - last;
@@ -40,7 +40,7 @@ static void add_amount(struct passes *p, uint64_t size, uint64_t last, uint64_t 
 
 void passes_add(struct passes *p, const struct passes_file *f, uint64_t page_size)
 {
-	/* So that nothing overflows; no file is as large. */
+	/* Prevents overflow; no file is as large. */
 	if (!f->size_bytes || f->size_bytes >> 56 || f->total_bytes >> 62)
 		return;
 	add_amount(p, f->size_bytes, f->last_bytes, f->total_bytes, false);
@@ -48,7 +48,7 @@ void passes_add(struct passes *p, const struct passes_file *f, uint64_t page_siz
 		   true);
 }
 
-/* What is taken back, or was never seen, is nothing. */
+/* A decrease, or a value that was never seen, counts as 0. */
 static uint64_t at_least_none(int64_t n)
 {
 	return n > 0 ? (uint64_t)n : 0;
@@ -60,7 +60,7 @@ void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size)
 		const struct ledger_file *f = l->files[i];
 		struct passes_file x;
 
-		/* More than those that get a row of the interval. */
+		/* More files than get a row of the interval. */
 		if (f->last_seq != l->seq || f->job != JOB_WATCHED ||
 		    f->size_bytes == SAMPLE_SIZE_UNKNOWN)
 			continue;

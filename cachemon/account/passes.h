@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Passes over files: what an interval read of each for the first time, the second and so on, by the
- * bytes read so far and the size; likewise what came into the cache. Owns the arithmetic; keeps
- * nothing between two intervals.
+ * Passes over files: what an interval read of each file for the first time, the second time and so
+ * on, from the bytes read so far and the file size; the same for added pages. Owns the arithmetic;
+ * keeps no state between intervals.
  */
 #ifndef PASSES_H
 #define PASSES_H
@@ -12,14 +12,14 @@
 
 struct ledger;
 
-/* The third pass over a file is what was read of it between twice its size and three times. */
+/* The third pass over a file is what was read between twice and three times its size. */
 struct sample_pass {
 	uint64_t pass;			 /* from 1 */
-	uint64_t read_bytes, file_bytes; /* and the sizes of the files whose pass begins here */
+	uint64_t read_bytes, file_bytes; /* and the sizes of files whose pass begins here */
 	uint64_t brought_pages, file_pages;
 };
 
-/* Further ones in an interval are left out, and so is a file that it read more often than this. */
+/* The limit per interval, and per file; further passes are left out. */
 enum { PASSES_MAX = 16, PASSES_OF_FILE_MAX = 2 };
 
 struct passes {
@@ -27,13 +27,13 @@ struct passes {
 	size_t nr;
 };
 
-/* A file of that size, of which total_bytes were read so far, last_bytes of them in the interval;
- * likewise pages that came into the cache. */
+/* A file of that size: total_bytes read so far, last_bytes of them in the interval; or the same
+ * in added pages. */
 struct passes_file {
 	uint64_t size_bytes, total_bytes, last_bytes, total_pages, last_pages;
 };
 void passes_add(struct passes *p, const struct passes_file *f, uint64_t page_size);
-/* The files of the watched job in the last interval; after ledger_apply(). */
+/* The watched job's files in the last interval; call it after ledger_apply(). */
 void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size);
 
 #endif

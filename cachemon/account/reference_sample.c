@@ -17,10 +17,10 @@ struct reference_sample {
 	size_t nr_pages, max_pages, live;
 	uint32_t *entries;
 	size_t nr_entries, max_entries;
-	size_t open_from; /* entries from here on are of no chunk yet */
+	size_t open_from; /* entries from here on belong to no chunk yet */
 	struct sampled_chunk *chunks;
 	size_t nr_chunks, max_chunks;
-	struct hash_index index; /* of the pages in the sample */
+	struct hash_index index; /* for the sampled pages */
 	int64_t refs, lookups;
 	int64_t distinct_pages;
 	double distinct_error;
@@ -44,8 +44,8 @@ int reference_sample_new(const struct reference_limits *limits, struct reference
 	s->limits = limits ? *limits : reference_limits_default();
 	s->threshold = REFERENCE_THRESHOLD_ALL;
 	s->distinct_pages = -1;
-	/* All that it may have, of which what is not used is not resident: a watch that runs for
-	 * days allocates nothing later on. */
+	/* Allocates the maximum, of which unused parts are not resident: a watch of days
+	 * allocates nothing later. */
 	s->max_pages = s->limits.pages + 1;
 	s->pages = malloc(s->max_pages * sizeof(*s->pages));
 	s->max_entries = (size_t)s->limits.entries + 1;
@@ -69,7 +69,7 @@ void reference_sample_free(struct reference_sample *s)
 	free(s);
 }
 
-/* For the pages in the sample. */
+/* For the sampled pages. */
 static void fill_index(struct reference_sample *s)
 {
 	hash_index_clear(&s->index);
@@ -79,9 +79,9 @@ static void fill_index(struct reference_sample *s)
 }
 
 /*
- * When the sample is full, a quarter leaves at once, so that this is done seldom. Numbers stay as
- * they are, since the store has them, until as many are out of use as there are pages. The store
- * may hold as much again of what left, and this much in any case.
+ * A full sample drops a quarter at once, so that this is rare. Numbers stay, because the store has
+ * them, until there are as many unused numbers as pages. The store may hold as much again of
+ * dropped data, and at least this much.
  */
 enum { STORED_SPARE = 65536, PAGES_SPARE = 1024 };
 
@@ -97,7 +97,7 @@ static int by_hash(const void *a, const void *b)
 	return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
-/* The highest threshold below which three quarters of what may be are left at most. */
+/* The highest threshold that keeps at most three quarters of the limit. */
 static uint64_t threshold_for(const struct reference_sample *s, const struct rank *ranks)
 {
 	size_t pages = s->limits.pages / 4 * 3, entries = s->limits.entries / 4 * 3, kept = 0;
@@ -105,7 +105,7 @@ static uint64_t threshold_for(const struct reference_sample *s, const struct ran
 	for (size_t i = 0; i < s->live; i++) {
 		kept += ranks[i].entries;
 		if (i >= pages || kept > entries)
-			return ranks[i].hash; /* pages of the same hash leave together */
+			return ranks[i].hash; /* pages with the same hash leave together */
 	}
 	return s->threshold;
 }
@@ -129,7 +129,8 @@ static void thin_sample(struct reference_sample *s)
 	reference_sample_lower(s, threshold);
 }
 
-/* Entries of pages that are still in; a chunk that loses all of its own stays, for its lookups. */
+/* Keeps the entries of the remaining pages. A chunk without entries stays, because it has
+ * lookups. */
 static void keep_entries(struct reference_sample *s)
 {
 	size_t to = 0, chunk = 0, open_from = 0;
@@ -152,7 +153,7 @@ static void keep_entries(struct reference_sample *s)
 	s->nr_entries = to;
 }
 
-/* New numbers, without gaps: all that the store has is out of date. */
+/* Renumbers without gaps, which invalidates everything in the store. */
 static void renumber(struct reference_sample *s)
 {
 	uint32_t *numbers = malloc((s->nr_pages + 1) * sizeof(*numbers));
@@ -236,7 +237,7 @@ static void merge_chunks(struct reference_sample *s)
 	s->rewrite = true;
 }
 
-/* Its number; and a new one for a lookup of a page that has none. False: it has none. */
+/* The number of a page; a lookup of a page without one gets a new number. False: none. */
 static bool page_number(struct reference_sample *s, const struct file_key *file, uint64_t index,
 			uint32_t hash, bool removed, size_t *ret)
 {
@@ -300,7 +301,7 @@ void reference_sample_close(struct reference_sample *s, uint64_t start_ns, int64
 	s->open_from = s->nr_entries;
 }
 
-/* Entries of no chunk have no lookups to be held against. */
+/* Entries outside any chunk have no lookups to compare with. */
 void reference_sample_break(struct reference_sample *s, const char *reason)
 {
 	if (s->broken)
@@ -333,7 +334,7 @@ int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled,
 	*ret_error = 0;
 	if (!threshold || pages < 1)
 		return threshold ? 0 : -1;
-	/* If the sample has none, there may still be some. */
+	/* Even if the sample has no such page, some may exist. */
 	*ret_error = sqrt((double)(sampled ? sampled : 1) * (1 - rate)) / rate / pages;
 	return llround(pages);
 }

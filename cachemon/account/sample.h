@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One interval as the collector hands it to the store: plain values, no kernel or SQLite types.
- * Owns the shape of a sample. All counters are deltas of the interval. A sample is borrowed by
- * the store for the call only.
+ * One interval as the collector passes it to the store: plain values without kernel or SQLite
+ * types. Owns the layout of a sample. All counters are deltas of the interval. The store borrows a
+ * sample for the duration of the call.
  */
 #ifndef SAMPLE_H
 #define SAMPLE_H
@@ -19,7 +19,7 @@
 
 #define SAMPLE_SIZE_UNKNOWN UINT64_MAX
 
-/* A file active in this interval. path NULL: not named (yet). Bytes as the kernel has them. */
+/* A file active in this interval. path NULL: no name (yet). Bytes are as in the kernel. */
 struct sample_file {
 	struct file_key key;
 	uint32_t job;	  /* JOB_* slot */
@@ -30,11 +30,11 @@ struct sample_file {
 	int64_t c[C_NR];
 };
 
-/* A filesystem that files of the run lie on, as far as it is known now. */
+/* A filesystem with files of the run, as far as known now. */
 struct sample_filesystem {
 	uint32_t dev;
 	const char *type;  /* NULL: unknown */
-	const char *mount; /* NULL: not mounted where that could be seen */
+	const char *mount; /* NULL: no visible mount */
 	const char *cover, *why;
 };
 
@@ -51,11 +51,11 @@ struct sample_advice {
 struct sample_eviction {
 	struct evictor_key key;
 	uint64_t pages;
-	const char *cgroup; /* of others: its path in the hierarchy that limits memory; NULL: not
-			       known */
+	const char *cgroup; /* path of another cgroup in the hierarchy that limits memory; NULL:
+			     * unknown */
 };
 
-/* Others who added pages to the cache. */
+/* Processes outside the job that added pages to the cache. */
 struct sample_adder {
 	struct adder_key key;
 	uint64_t pages;
@@ -67,7 +67,7 @@ struct sample_evictions {
 	size_t nr_evicted;
 	const struct sample_adder *adders;
 	size_t nr_adders;
-	/* Counts that found no room: pages of the job by cause, and pages that others added. */
+	/* Counts that did not fit: pages of the job by cause, and pages that others added. */
 	uint64_t full[EVICT_NR];
 	uint64_t adders_full;
 };
@@ -81,7 +81,7 @@ struct sample_job {
 	uint64_t alive; /* still running: at the end, those that outlive the command */
 };
 
-/* The cost of a run, in parts that add up to the whole. */
+/* The cost of a run, in parts that add up to the total. */
 enum cost_part {
 	COST_READS,
 	COST_PAGES,
@@ -92,69 +92,69 @@ enum cost_part {
 	COST_PARTS
 };
 
-/* Absolute values since the start of the run: own cost. < 0: not known. */
+/* Absolute values since the start of the run: overhead. < 0: unknown. */
 struct sample_cost {
 	int64_t cpu_ns;	      /* probes and collector */
-	int64_t probe_cpu_ns; /* events x calibrated ns */
+	int64_t probe_cpu_ns; /* number of events x calibrated ns */
 	uint64_t collector_cpu_ns;
 	double probe_ns_per_lookup;
-	double share_of_job_cpu;     /* probes in its tasks */
-	double advice_calls_ns;	     /* cost of seeing every advice call; unknown while it is off */
-	double budget;		     /* share of the job's CPU time that all may cost; < 0: any */
-	double share;		     /* probes in its tasks and the collector, of its CPU time */
-	int64_t part_ns[COST_PARTS]; /* probes in its tasks */
+	double share_of_job_cpu; /* probes in the job's tasks */
+	double advice_calls_ns;	 /* cost of seeing every advice call; unknown while that is off */
+	double budget;		 /* budget: share of the job's CPU time; < 0: unlimited */
+	double share;		 /* probes in the job's tasks and the collector / its CPU time */
+	int64_t part_ns[COST_PARTS]; /* probes in the job's tasks */
 };
 
-/* Detail that was given up to keep the cost down. */
+/* Detail that was dropped to reduce the cost. */
 struct sample_shed {
 	const char *detail, *reason;
-	uint64_t from_ns, to_ns; /* since the start of the run; to_ns 0: it goes on */
+	uint64_t from_ns, to_ns; /* since the start of the run; to_ns 0: still dropped */
 };
 
-/* A moment that the job marked: the end of an interval. */
+/* A moment that the job marked, at the end of an interval. */
 enum { MARK_TEXT_MAX = 256 };
 struct sample_mark {
-	size_t number;		    /* in their order, from 1 */
+	size_t number;		    /* in order, from 1 */
 	uint64_t at_ns, read_on_ns; /* since the start of the run */
 	size_t len;
 	char text[MARK_TEXT_MAX]; /* any bytes */
-	struct counters total;	  /* of the watched job by then */
+	struct counters total;	  /* of the watched job until then */
 	uint64_t cpu_ns;
 };
 
 struct sample {
 	uint64_t start_ns; /* since the start of the run, CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t end_ns;     /* CLOCK_MONOTONIC: what comes later counts in the next one */
+	uint64_t end_ns;     /* CLOCK_MONOTONIC: later events count in the next interval */
 	uint64_t read_on_ns; /* part of the interval with the per-read hook on */
 	const struct sample_file *files;
 	size_t nr_files;
-	/* Counts of files that got no row, per job slot (map full): part of the job's totals. */
+	/* Counts of files without a row (map full), per job slot: part of the job's totals. */
 	int64_t rest[JOB_NR][C_NR];
 	const struct sample_advice *advice;
 	size_t nr_advice;
-	const struct sample_filesystem *filesystems; /* all that were seen so far */
+	const struct sample_filesystem *filesystems; /* all filesystems seen so far */
 	size_t nr_filesystems;
 	const struct sample_evictions *evictions; /* NULL: not seen */
-	const struct sample_machine *machine;	  /* NULL: not looked at */
+	const struct sample_machine *machine;	  /* NULL: not measured */
 	struct sample_job jobs[JOB_NR];
-	/* For the watched job since the start of the run; NULL: not recorded. The store reports
-	 * what it has of it. */
+	/* For the watched job since the start of the run; NULL: not recorded. The store notes
+	 * what it has written of it. */
 	struct reference_sample *references;
 	struct sample_cost cost;
-	const struct sample_shed *shed; /* all so far */
+	const struct sample_shed *shed; /* all marks so far */
 	size_t nr_shed;
-	const struct sample_mark *marks; /* that no call of the store has written yet */
+	const struct sample_mark *marks; /* not written yet by any call of the store */
 	size_t nr_marks;
 	uint64_t marks_dropped;	     /* so far */
 	struct passes passes;	     /* of the watched job's files in the interval */
-	const struct slices *slices; /* of the watched job; NULL: the per-read hook was never off */
-	bool no_file_rows;	     /* of this interval: files have their sums alone */
-	bool file_sums_wait;	     /* with no_file_rows: for a later interval, or the end */
+	const struct slices *slices; /* of the watched job; NULL: the per-read hook was always on */
+	bool no_file_rows;	     /* of this interval: files only have their sums */
+	bool file_sums_wait; /* with no_file_rows: keep it for a later interval, or the end */
 	struct loss_counts losses;
-	int64_t recursion_misses; /* as capture/probe_set reports them; -1: unknown to the kernel */
-	int64_t law_error_pages;  /* 0 when the conservation law held in this interval */
-	/* The last sample: pages of open fate in the page state less those by the counters. */
+	int64_t recursion_misses; /* as reported by capture/probe_set; -1: unknown */
+	int64_t law_error_pages;  /* 0 if the conservation law held in this interval */
+	/* In the last sample: pages of open fate in the page state minus those by the counters. */
 	int64_t unsettled_error_pages;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machine in a sample: memory, the limit of the job's cgroup, devices. Plain values as of the
- * end of the interval. Owns their shape.
+ * The machine in a sample: memory, the limit of the job's cgroup, devices. Plain values at the end
+ * of the interval. Owns their layout.
  */
 #ifndef SAMPLE_MACHINE_H
 #define SAMPLE_MACHINE_H
@@ -17,12 +17,13 @@ struct sample_memory {
 	int64_t free_bytes, available_bytes, file_cached_bytes, dirty_bytes, swap_free_bytes;
 };
 
-/* The memory cgroup that limits the job most, or its own where none has a limit. */
+/* The memory cgroup with the tightest limit on the job, or the job's own if none has a limit. */
 struct sample_limit {
 	int64_t limit_bytes; /* MACHINE_UNKNOWN: none */
 	int64_t usage_bytes, file_bytes;
-	int64_t oom_kills; /* in the job's cgroup and below, at such a limit, since the start */
-	char at[PATH_MAX]; /* its directory; "": not known */
+	int64_t oom_kills; /* events in the job's cgroup and below, at such a limit, since the start
+			    */
+	char at[PATH_MAX]; /* its directory; "": unknown */
 };
 
 struct sample_device {
@@ -35,7 +36,7 @@ struct sample_device {
 struct sample_machine {
 	/* Constant facts. */
 	int64_t total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes;
-	char thp[16]; /* "": not known */
+	char thp[16]; /* "": unknown */
 
 	struct sample_memory memory;
 	struct sample_limit limit;

@@ -21,7 +21,7 @@ void slices_exact(struct slices *s, const double seen[SLICE_FIGURES])
 		s->exact[f] += seen[f];
 }
 
-/* The measure that a figure is compared with: the one closest to being proportional to it. */
+/* The base of a figure: the measure that it is most nearly proportional to. */
 static double read_for(enum slice_figure f, const struct slice_read *r)
 {
 	return f == SLICE_READ_CALLS ? r->calls : r->bytes;
@@ -67,10 +67,10 @@ void slices_add(struct slices *s, const struct slice_part *part)
 	s->last_part = 1;
 }
 
-/* Of neighbouring parts: the seen and what it is a share of. */
+/* Of neighbouring parts: what was seen, and its base. */
 struct stratum {
 	double seen, on, all;
-	double call; /* what a mean call is of on */
+	double call; /* base of a mean call with the hook on */
 	double cuts;
 	double value;	 /* estimate of the whole stratum */
 	double variance; /* of it */
@@ -98,9 +98,9 @@ static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure
 		h->call = f == SLICE_READ_CALLS ? 1 : read.bytes / read.calls;
 }
 
-/* A slice begins and ends anywhere within a call, whose bytes are counted as a whole and whose
- * pages are not: the part of a mean call that is missing or too much is even between none and all.
- */
+/* A slice may begin and end anywhere within a call, whose bytes are counted as a whole but its
+ * pages are not: the missing or surplus part of a mean call is uniformly distributed between
+ * none and all. */
 static double cut_variance(const struct stratum *h, double ratio)
 {
 	double call = ratio * h->call;
@@ -115,9 +115,9 @@ static double without(const struct stratum *h, const struct slice_part *p, enum 
 }
 
 /*
- * The ratio of what was seen to what was read in slices, times what was read outside of them, and
- * what was seen. Its variance is that of the ratios that leave out one part each
- * (jackknife). False: it is not known.
+ * The estimate: what was seen, plus the ratio of what was seen to what was read in slices, times
+ * what was read outside. Its variance comes from the ratios without one part each (jackknife).
+ * False: unknown.
  */
 static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_figure f,
 			     struct stratum *h)
@@ -143,13 +143,13 @@ static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_f
 		d = without(h, &p[i], f) - mean;
 		squares += d * d;
 	}
-	/* The jackknife's factor (nr - 1) / nr is left out: of few parts the interval held too
-	 * seldom. */
+	/* Leaves out the jackknife's factor (nr - 1) / nr: with few parts, the interval held the
+	 * true value too seldom. */
 	h->variance = squares * off * off + cut_variance(h, ratio) * off * off / h->on / h->on;
 	return true;
 }
 
-/* 95 % quantile of Student's t: both sides together leave 10 %. */
+/* 95 % quantile of Student's t: 10 % for both sides together. */
 static double student(double df)
 {
 	static const double t[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895,
@@ -162,7 +162,7 @@ static double student(double df)
 	return df < (double)n ? t[(size_t)df - 1] : 1.645 + 1.6 / df;
 }
 
-/* A stratum ends where it has enough parts that say something, and the last takes the rest. */
+/* A stratum ends when it has enough informative parts; the last stratum takes the rest. */
 static size_t stratum_parts(const struct slices *s, size_t from, enum slice_figure f)
 {
 	size_t nr = 0, say = 0;
@@ -183,11 +183,11 @@ static void judge_width(struct slice_estimate *e)
 	e->reason = e->known ? NULL : too_wide;
 }
 
-/* Of slices and of time with the hook on, all of them. */
+/* All parts, with slices or with the hook on. */
 struct seen_in_all {
 	double figure[SLICE_FIGURES];
 	struct slice_read on; /* of slices */
-	double sliced_bytes;  /* seen in them */
+	double sliced_bytes;  /* number seen in slices */
 	double cuts;
 };
 
@@ -208,7 +208,7 @@ static struct seen_in_all sum_all(const struct slices *s)
 	return sum;
 }
 
-/* A slice may begin or end in a call, which is in one of the two counts alone then. */
+/* A slice may begin or end within a call, which is then in only one of the two counts. */
 static bool are_uncounted(const struct seen_in_all *sum)
 {
 	double calls = sum->figure[SLICE_READ_CALLS];
@@ -217,7 +217,7 @@ static bool are_uncounted(const struct seen_in_all *sum)
 	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
 }
 
-/* A figure for each byte, or call, of files: its value if everything is read from files. */
+/* A figure per byte, or per call, of files: its value if all reads are of files. */
 static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
 {
 	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];
@@ -259,7 +259,7 @@ void slices_estimate(const struct slices *s, enum slice_figure which, struct sli
 	ret->low = fmax(ret->value - half, seen);
 	ret->high = ret->value + half;
 	judge_width(ret);
-	/* There may still be some that no slice saw. */
+	/* Some may still exist that no slice saw. */
 	if (s->nr && seen == s->exact[which] &&
 	    (which == SLICE_DELAYED_HITS || (off > 0 && sum.figure[which] <= 0))) {
 		ret->known = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Estimates of what only the per-read hook sees, of a run that has it on in slices at random
+ * Estimates what only the per-read hook sees, for a run whose hook is on in slices at random
  * places. A part is the time between two samples: what was seen in its slices, and what the job's
- * tasks read of anything, in its slices and in all. Owns the estimator; knows no probe, no clock
+ * tasks read from anything, in slices and in total. Owns the estimator; knows no probe, no clock
  * and no SQL. docs/design.md has the formulas.
  */
 #ifndef SLICES_H
@@ -20,25 +20,25 @@ enum slice_figure {
 	SLICE_FIGURES,
 };
 
-/* More parts than that are joined, two neighbours at a time. */
+/* More parts than this are joined with their neighbours, two at a time. */
 #define SLICE_PARTS_MAX 1024
 /* Parts of a stratum: neighbours in time, which share a ratio. */
 #define SLICE_STRATUM 6
-/* The cost of switching widens each interval by this share of the estimate, either way. Measured:
- * up to 0.0005 of 4 KiB reads. */
+/* The cost of switching widens each interval by this share of the estimate, up and down.
+ * Measured: up to 0.0005 for 4 KiB reads. */
 #define SLICE_SEAM 0.001
-/* Something that none of n slices saw may still have taken this share / n of the time, with a
- * chance of one in ten: bytes of a pipe, for example, which are not lookups. It widens each
- * interval, either way. */
+/* What none of n slices saw may still have been this share / n of the time, with a probability
+ * of 10 %: bytes of a pipe, for example, which are not lookups. It widens each interval, up and
+ * down. */
 #define SLICE_UNSEEN 2.3
-/* More than this share of the bytes that were seen, beyond what the job's tasks read themselves:
- * the rest is of AIO, io_uring or splice, whose bytes no count of the kernel's has, so that nothing
- * says how many there were outside of slices. */
+/* Limit for bytes seen beyond what the job's tasks read themselves, as a share. The excess
+ * belongs to AIO, io_uring or splice; no kernel counter has their bytes, so the amount outside
+ * slices is unknown. */
 #define SLICE_UNCOUNTED_MAX 0.05
-/* An interval that is wider than this part of the estimate is not worth a figure. */
+/* A figure with a wider interval than this share of the estimate is not shown. */
 #define SLICE_WIDTH_MAX 0.25
 
-/* By the kernel's own count (rchar and syscr), exact at all times. */
+/* By the kernel's own counters (rchar and syscr), which are always exact. */
 struct slice_read {
 	double bytes, calls;
 };
@@ -46,20 +46,20 @@ struct slice_read {
 struct slice_part {
 	double seen[SLICE_FIGURES]; /* while the hook was on */
 	struct slice_read on;	    /* read while it was on */
-	struct slice_read all;	    /* read in all */
-	unsigned int cuts;	    /* ends of slices: a call under way is counted in part */
+	struct slice_read all;	    /* read in total */
+	unsigned int cuts; /* ends of slices; a call in progress there is counted in part */
 };
 
 struct slices {
 	double exact[SLICE_FIGURES]; /* of parts with the hook on all the time */
 	struct slice_part parts[SLICE_PARTS_MAX];
 	size_t nr;
-	unsigned int per_part;	/* samples that are joined in each part; */
-	unsigned int last_part; /* in the last one */
-	bool lost;		/* the tasks' own count could not be read once */
+	unsigned int per_part;	/* number of samples joined in each part */
+	unsigned int last_part; /* number in the last part */
+	bool lost;		/* the tasks' counters could not be read once */
 };
 
-/* An estimate with its 90 % interval. !known: reason says why, and the rest means nothing. */
+/* An estimate with its 90 % interval. !known: reason says why, and the other fields are invalid. */
 struct slice_estimate {
 	bool known;
 	double value, low, high;
@@ -73,7 +73,7 @@ void slices_add(struct slices *s, const struct slice_part *part);
 void slices_estimate(const struct slices *s, enum slice_figure which, struct slice_estimate *ret);
 /* misses: of the whole run, exact; each is a lookup. */
 void slices_lookups(const struct slices *s, double misses, struct slice_estimate *ret);
-/* Lookups less misses, and that by lookups. */
+/* Lookups minus misses, and that divided by lookups. */
 void slices_hits(const struct slices *s, double misses, struct slice_estimate *ret_hits,
 		 struct slice_estimate *ret_ratio);
 

@@ -177,7 +177,7 @@ void traces_see_name(struct traces *t, const struct file_key *key, const char *p
 		name_traced_file(f, path, fstype);
 }
 
-/* Below the threshold: others like it are known. */
+/* Below the threshold: it represents others like it. */
 static bool is_below(const struct traced_file *f, const uint32_t threshold[NR_STRATA])
 {
 	return f->by_hash && f->hash < threshold[f->stratum];
@@ -193,9 +193,9 @@ static unsigned int stratum_of_size(int64_t size_bytes)
 }
 
 /*
- * A threshold of p of all hashes leaves p of all files: n of them below it make n / p files, those
- * among them that are traced for being read most. A file that is not below it any more stands for
- * none: others do.
+ * A threshold of p of all hashes keeps p of all files: n files below it represent n / p files, as
+ * do those among them that are also traced because they are read much. A file that is no longer
+ * below it represents none.
  */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA])
 {

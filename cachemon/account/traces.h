@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traces of a run, in memory and bounded: from the records of the probes to the encoded events
- * that the store writes. Owns the numbers of open files, tasks and mappings, the events that are
- * not written yet, and how many files each one stands for. Knows no probe and no SQL. A trace that
- * could not be kept whole is broken, with the reason; nothing is left out silently.
+ * The traces of a run, in memory and bounded: turns records of the probes into the encoded events
+ * that the store writes. Owns the numbers of open files, tasks and mappings, the unwritten events,
+ * and how many files each traced file represents. Knows no probe and no SQL. An incomplete trace is
+ * marked broken with the reason; nothing is left out silently.
  */
 #ifndef TRACES_H
 #define TRACES_H
@@ -18,16 +18,16 @@
 
 struct traces;
 
-/* Others read key, live, by_hash and events, and capture/trace_ring sets released; what is not
- * known yet is -1 or NULL. */
+/* Other files may read key, live, by_hash and events; capture/trace_ring sets released. Unknown
+ * values are -1 or NULL. */
 struct traced_file {
 	struct file_key key;
 	uint32_t number;
 	uint32_t hash, stratum;
 	bool by_hash; /* chosen by the probes, not by traces_add_warm() */
 	bool warm, live, broken;
-	bool released;	       /* the probes know that it ended */
-	uint64_t cached_pages; /* when it was chosen */
+	bool released;	       /* the probes have noticed its end */
+	uint64_t cached_pages; /* time at which it was chosen */
 	const char *reason;    /* a constant */
 	char *path;
 	char fstype[16];
@@ -62,31 +62,31 @@ struct traces_config {
 int traces_new(const struct traces_config *config, struct traces **ret);
 void traces_free(struct traces *t);
 
-/* A record of the ring, of size bytes. -ENOENT: of no file that is known; -EMSGSIZE, -ENOMEM. */
+/* A record of the ring, of size bytes. -ENOENT: of an unknown file; -EMSGSIZE, -ENOMEM. */
 int traces_take(struct traces *t, const struct trace_record *rec, size_t size);
-/* A file that is traced from now on and was read before. */
+/* Starts the trace of a file that was read before. */
 int traces_add_warm(struct traces *t, uint32_t number, const struct file_key *key);
 /* Names of files that are traced. */
 void traces_see_sample(struct traces *t, const struct sample *s);
-/* One that came before the file was traced. */
+/* A name that came before the file was traced. */
 void traces_see_name(struct traces *t, const struct file_key *key, const char *path,
 		     const char *fstype);
-/* The present thresholds: they show what each file stands for. */
+/* The present thresholds, which show how many files each one represents. */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA]);
 
-/* No more comes of this file. reason NULL: it is whole. The first reason stays. */
+/* Ends the events of this file. reason NULL: it is complete. The first reason stays. */
 void traces_end(struct traced_file *f, const char *reason);
 
-/* All files of the run, in the order of their numbers. */
+/* All files of the run, by number. */
 size_t traces_nr(const struct traces *t);
 struct traced_file *traces_at(const struct traces *t, size_t i);
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key);
 /* For all files since the start. */
 uint64_t traces_events(const struct traces *t);
-/* Too much was recorded in this run to begin with another file. */
+/* The run has recorded too much to start another file. */
 bool traces_full(const struct traces *t);
 
-/* As the store writes it; < 0 and NULL: not known. */
+/* As the store writes it; < 0 and NULL: unknown. */
 struct traced_row {
 	int64_t db_id; /* 0: none yet */
 	const struct file_key *key;
@@ -96,16 +96,16 @@ struct traced_row {
 	double stands_for;
 	const char *state, *reason, *began;
 	bool dirty;
-	uint32_t seq; /* of the chunk that is not written yet: */
+	uint32_t seq; /* of the unwritten chunk: */
 	uint32_t events;
 	const uint8_t *data;
 	size_t data_bytes;
 };
 
 void traces_row(const struct traced_file *f, struct traced_row *ret);
-/* Its row was inserted, in a transaction that is not committed yet. */
+/* Its row was inserted in an uncommitted transaction. */
 void traces_set_db_id(struct traced_file *f, int64_t id);
-/* What traces_row() gave is in the database, or the transaction was undone. */
+/* The database has what traces_row() returned, or the transaction was rolled back. */
 void traces_written(struct traces *t);
 void traces_unwritten(struct traces *t);
 

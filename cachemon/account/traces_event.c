@@ -123,8 +123,8 @@ static void copy_state(struct trace_event *e, const struct trace_state *s)
 
 /*
  * The number of the open file at an address. The kernel reuses the memory of a closed one: its
- * state is then that of a newly opened file, after it was another. An open file that was never
- * read nor used for a window is indistinguishable from a new one; so is one whose first read, by
+ * state then changes from another one's to that of a new open file. An open file that was never
+ * read or used for a window is indistinguishable from a new one; so is one whose first read, by
  * another task, may still be in progress.
  */
 static uint32_t description_of(struct traces *t, struct traced_file *f,
@@ -193,7 +193,7 @@ static void map_of(struct traces *t, struct traced_file *f, const struct trace_r
 		e->map.touched = 1 + v->offset_pages + ((v->address - v->start) >> shift);
 }
 
-/* The size before the event, where it is another than it was. */
+/* The size before the event, if it differs. */
 static void see_size(struct traces *t, struct traced_file *f, const struct trace_record *rec,
 		     const struct trace_event *like)
 {
@@ -211,7 +211,7 @@ static void see_size(struct traces *t, struct traced_file *f, const struct trace
 	emit(t, f, &e);
 }
 
-/* Pages that were cached when it was chosen: those of the very add that it was chosen at. */
+/* Pages cached when the file was chosen, with those of the add at which it was chosen. */
 static void see_first(struct traced_file *f, const struct trace_record *rec)
 {
 	if (f->events)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the traces, shared by the files that make them up: traces.c (the files), traces_event.c
- * (from records to events). Nobody else includes this.
+ * Internals of the traces, shared by their files: traces.c (the files), traces_event.c (from
+ * records to events). No other file includes this.
  */
 #ifndef TRACES_IMPL_H
 #define TRACES_IMPL_H
@@ -17,9 +17,9 @@ struct description {
 	uint32_t number;
 	uint32_t flags; /* TRACE_RANDOM, TRACE_NOREUSE */
 	uint32_t ra_pages;
-	uint32_t reader; /* the last task that read it; not known if none did */
+	uint32_t reader; /* the last task that read it; unknown if none did */
 	bool read;
-	bool touched; /* its readahead state was seen to be used */
+	bool touched; /* its readahead state was used */
 };
 
 struct mapping {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of many small things that live and die together: of a model, of a set of rules. Owns
- * allocation only. A failed one is remembered, so that a loader checks once, at its end.
+ * Memory for many small objects that are freed together, such as a model or a set of rules. Owns
+ * allocation only. It remembers a failure, so that a loader checks once at its end.
  */
 #ifndef ARENA_H
 #define ARENA_H
@@ -22,16 +22,16 @@ struct bytes {
 	size_t len;
 };
 
-/* Zeroed memory, or NULL (and arena->failed). */
+/* Zeroed memory; NULL sets arena->failed. */
 void *arena_alloc(struct arena *a, size_t size);
-/* A copy, or NULL likewise. */
+/* A copy; NULL sets arena->failed. */
 void *arena_copy(struct arena *a, const void *data, size_t size);
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
 void arena_free(struct arena *a);
 
-/* NULL is as empty. */
+/* NULL counts as empty. */
 bool bytes_equal(const struct bytes *a, const struct bytes *b);
-/* Whether they are this text; NULL is not. */
+/* Whether they equal this text; NULL does not. */
 bool bytes_is(const struct bytes *b, const char *text);
 
 #endif

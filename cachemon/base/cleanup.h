@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scope-bound cleanup, after systemd: a resource is released by leaving its scope, so that early
- * returns need no goto. Handing one on goes through TAKE_PTR or TAKE_FD. Keeps errno.
+ * Scope-bound cleanup, as in systemd: leaving its scope releases a resource, so that early returns
+ * need no goto. TAKE_PTR and TAKE_FD pass a resource on. Keeps errno.
  */
 #ifndef CLEANUP_H
 #define CLEANUP_H

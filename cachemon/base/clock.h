@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock that intervals and costs are measured by. */
+/* The clock for intervals and costs. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -65,14 +65,14 @@ bool escape_is_unsafe(uint32_t cp)
 	};
 
 	if ((cp & 0xfffe) == 0xfffe || (cp >= 0xfdd0 && cp <= 0xfdef))
-		return true; /* no characters, and not allowed in HTML */
+		return true; /* not characters, and not allowed in HTML */
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		if (cp >= ranges[i].first && cp <= ranges[i].last)
 			return true;
 	return false;
 }
 
-/* It can stay as it is: valid UTF-8 and, where it is to be inert, nothing unsafe. */
+/* Whether it can stay unchanged: valid UTF-8 and, for inert text, nothing unsafe. */
 static bool is_clean(const char *s, size_t len, bool inert)
 {
 	uint32_t cp = 0;

@@ -25,8 +25,8 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_len)
 			if (vec_reserve(text, size, len ? len + 2 : 4096))
 				return -ENOMEM;
 		}
-		/* pread: /proc files are read again from offset 0, also on a descriptor kept open.
-		 */
+		/* pread, so that a /proc file on an open descriptor can be read again from
+		 * offset 0. */
 		// cppcheck-suppress nullPointerArithmetic ; vec_reserve() has set it
 		n = pread(fd, text + len, size - len - 1, (off_t)len);
 		if (n < 0 && errno == EINTR)

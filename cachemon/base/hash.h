@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hashes, and an index from a hash to the numbers of rows: open addressing, at most half full.
- * Knows nothing of the rows, which are in an array of the caller's: the caller compares them.
+ * Hashes, and an index from a hash to row numbers: open addressing, at most half full. Knows
+ * nothing of the rows, which are in the caller's array: the caller compares them.
  */
 #ifndef HASH_H
 #define HASH_H
@@ -24,23 +24,23 @@ static inline uint64_t hash_mix(uint64_t h)
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 
 struct hash_slot {
-	uint32_t hash; /* its lower half */
-	uint32_t row;  /* + 1; 0: empty */
+	uint32_t hash; /* lower half of the hash */
+	uint32_t row;  /* row + 1; 0: empty */
 };
 
 struct hash_index {
 	struct hash_slot *slots;
-	size_t mask; /* their number less one */
+	size_t mask; /* number of slots - 1 */
 	size_t nr;   /* rows */
 };
 
-/* Room for that many rows, fewer than 2^31; the first call makes an index of one that is all 0. 0,
- * or -ENOMEM: then it is as it was. */
+/* Makes room for that many rows, fewer than 2^31; the first call creates the index if it is all
+ * 0. 0, or -ENOMEM and no change. */
 int hash_index_reserve(struct hash_index *x, size_t rows);
-/* There is room for it. */
+/* There must be room for it. */
 void hash_index_put(struct hash_index *x, uint64_t hash, size_t row);
-/* All rows of that hash, and maybe others:
- * for (size_t at = 0, row; hash_index_next(x, hash, &at, &row);) */
+/* All rows with that hash, and perhaps others: for (size_t at = 0, row; hash_index_next(x, hash,
+ * &at, &row);) */
 static inline bool hash_index_next(const struct hash_index *x, uint64_t hash, size_t *at,
 				   size_t *ret_row)
 {
@@ -55,7 +55,7 @@ static inline bool hash_index_next(const struct hash_index *x, uint64_t hash, si
 		}
 	}
 }
-/* Without rows; the room stays. */
+/* Removes all rows but keeps the room. */
 void hash_index_clear(struct hash_index *x);
 void hash_index_free(struct hash_index *x);
 

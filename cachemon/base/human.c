@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* value / base^k with three digits, k as small as leaves less than base after rounding: 1023.99
- * KiB is 1.00 MiB, never 1024 KiB. */
+/* value / base^k with three digits and the smallest k that gives less than base after rounding:
+ * 1023.99 KiB is 1.00 MiB, never 1024 KiB. */
 static struct human scale(uint64_t value, unsigned int base, const char *const *units)
 {
 	struct human h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures for people: rounded to what fits a glance, for text output only. Values are returned,
- * so that a call can stand in an argument list: printf("%s", human_bytes(n).text).
+ * Figures for people, rounded for reading; text output only. Values are returned, so that a call
+ * can be an argument: printf("%s", human_bytes(n).text).
  */
 #ifndef HUMAN_H
 #define HUMAN_H
@@ -21,8 +21,8 @@ struct human human_duration(uint64_t ns);
 struct human human_count(uint64_t n);
 /* 1,234,567: every digit. */
 struct human human_exact(int64_t n);
-/* So all whole numbers of a sentence, where there is room for it; not what follows a point, nor
- * what is part of a name. */
+/* Adds separators to all whole numbers of a sentence if there is room; not to digits after a
+ * point, nor within a name. */
 void human_group(char *text, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Values that may be absent, which is never 0. Owns their arithmetic: absent in, absent out, and
- * absent also where the result would not fit.
+ * Values that may be absent, which is not the same as 0. Owns their arithmetic: an absent operand,
+ * or an overflow, gives an absent result.
  */
 #ifndef OPTIONAL_H
 #define OPTIONAL_H
@@ -20,12 +20,12 @@ struct opt_f64 {
 };
 
 struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b);
-/* Absent also when the difference is negative: no count is. */
+/* Absent too if the difference is negative, because a count cannot be. */
 struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b);
 struct opt_i64 opt_mul(struct opt_i64 a, int64_t b);
-/* The nearest whole number; absent also below 0. */
+/* The nearest whole number; absent if negative. */
 struct opt_i64 opt_round(struct opt_f64 v);
-/* Of numbers from a file that anybody may have made: INT64_MAX or INT64_MIN where it is beyond. */
+/* For untrusted numbers from a file: saturates at INT64_MAX or INT64_MIN. */
 int64_t add_saturating(int64_t a, int64_t b);
 
 #endif

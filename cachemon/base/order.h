@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order of plain numbers, for qsort() and bsearch(): also of what begins with one. */
+/* Comparison of plain numbers, for qsort() and bsearch(); also for structs that begin with one. */
 #ifndef ORDER_H
 #define ORDER_H
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As a shell has it: there is no such command, or it cannot be run. */
+/* As in a shell: the command does not exist, or cannot be run. */
 enum { CANNOT_RUN = 126, NOT_FOUND };
 
 static const char *pager_command(void)
@@ -29,7 +29,7 @@ static void __attribute__((noreturn)) run_pager(int in)
 {
 	dup2(in, STDIN_FILENO);
 	close(in);
-	/* Not over what the user has. */
+	/* Does not override the user's setting. */
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
 	execl("/bin/sh", "sh", "-c", pager_command(), (char *)NULL);
@@ -67,7 +67,7 @@ static int feed(const char *text, size_t len, int *ret_status)
 	}
 	r = pid < 0 ? -errno : 0;
 	close(fds[0]);
-	/* Ctrl-C is for the pager. */
+	/* Ctrl-C belongs to the pager. */
 	sigaction(SIGINT, &ignore, &interrupt);
 	sigaction(SIGPIPE, &ignore, &broken);
 	if (pid > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A long text on a terminal, through the user's pager as git does it. Owns the choice ($PAGER, else
- * less) and its process.
+ * Shows a long text on a terminal through the user's pager, as git does. Owns the choice ($PAGER,
+ * else less) and its process.
  */
 #ifndef PAGER_H
 #define PAGER_H
@@ -11,12 +11,11 @@
 
 #include "cachemon/base/errtext.h"
 
-/* False: $PAGER is empty or cat, or the terminal is a dumb one. */
+/* False: $PAGER is empty or cat, or the terminal is dumb. */
 bool pager_wanted(void);
 
-/* Runs it, with LESS=FRX where LESS is not set, and waits for it. A user who leaves it early has
- * seen enough; where it cannot be run, the text goes to standard output. 0 or -errno with a text.
- */
+/* Runs the pager, with LESS=FRX if LESS is unset, and waits for it. Quitting it early is not an
+ * error; if it cannot be run, the text goes to standard output. 0 or -errno with a text. */
 int pager_show(const char *text, size_t len, struct errtext *err);
 
 #endif

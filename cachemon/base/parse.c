@@ -16,8 +16,9 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Leading digits of s; strtoull would accept blanks, signs and wrap "-1". Sets *ret_end to the end
- * of the digits also on -ERANGE, so that the caller can distinguish garbage from overflow. */
+/* Parses leading digits of s; strtoull would accept blanks, signs and wrap "-1". Sets *ret_end
+ * to the end of the digits on -ERANGE too, so that the caller can distinguish garbage from
+ * overflow. */
 static int leading_digits(const char *s, uint64_t *ret_value, const char **ret_end)
 {
 	uint64_t value = 0;
@@ -76,8 +77,7 @@ int parse_pid(const char *s, pid_t *ret_pid)
 	return 0;
 }
 
-/* The digits after a point, each of which is a tenth of the one before; below a unit they are cut.
- */
+/* The digits after a point; digits below one unit are cut. */
 static uint64_t fraction(const char *digits, const char *end, uint64_t unit)
 {
 	uint64_t value = 0;
@@ -121,9 +121,9 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
-/* strtod would take blanks, signs, hexadecimal, exponents, "inf", "nan" and the locale's comma.
- * Up to 15 digits both the digits and the power of ten are exact doubles, so their quotient is
- * the nearest double. */
+/* strtod would accept blanks, signs, hexadecimal, exponents, "inf", "nan" and the locale's
+ * comma. Up to 15 digits, the digits and the power of ten are exact doubles, so their quotient
+ * is the nearest double. */
 int parse_percent(const char *s, double *ret_percent)
 {
 	uint64_t digits = 0;
@@ -134,7 +134,8 @@ int parse_percent(const char *s, double *ret_percent)
 		return -EINVAL;
 	for (bool fraction = false;; s++) {
 		if (is_digit(*s)) {
-			/* Past 15 digits the value is refused below: no need to keep it. */
+			/* A value with more than 15 digits is rejected below, so it need not be
+			 * kept. */
 			if (nr < 16 && (digits || *s != '0' || fraction))
 				nr++;
 			digits = nr <= 15 ? digits * 10 + (uint64_t)(*s - '0') : digits;

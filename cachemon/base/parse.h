@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Strict parsing of what a user types. The whole string counts: no blanks, no sign, no base but
- * ten. Garbage is -EINVAL, a well-formed value outside of the range is -ERANGE; outputs are
- * untouched then. Independent of the locale.
+ * Strict parsing of user input. The whole string counts: no blanks, no sign, only base ten. Garbage
+ * is -EINVAL, a well-formed value outside the range is -ERANGE; then outputs are unchanged.
+ * Independent of the locale.
  */
 #ifndef PARSE_H
 #define PARSE_H
@@ -16,12 +16,12 @@ int parse_u64(const char *s, uint64_t *ret_value);
 /* 1 … INT_MAX. */
 int parse_pid(const char *s, pid_t *ret_pid);
 
-/* A decimal number with its unit, or without one in seconds: 500ms, 0.5s, 5, 1.5m, 2h. More than 0.
- * PARSE_DURATION_FORMS is for the message about one that is not. */
+/* A decimal number with a unit; without one it is in seconds: 500ms, 0.5s, 5, 1.5m, 2h. Greater
+ * than 0. PARSE_DURATION_FORMS is for error messages. */
 #define PARSE_DURATION_FORMS "500ms, 5s, 1.5m, 2h; a number alone is seconds"
 int parse_duration(const char *s, uint64_t *ret_ns);
 
-/* 1, 0.5, 1%: more than 0, at most 100; up to 15 digits. */
+/* 1, 0.5, 1%: greater than 0, at most 100; up to 15 digits. */
 int parse_percent(const char *s, double *ret_percent);
 
 /* The index of s in names, exactly as written there. */

@@ -29,7 +29,7 @@ int process_keep_only(const int fds[], size_t nr)
 
 	if (nr > PROCESS_KEPT_MOST)
 		return -EINVAL;
-	/* Out of the way first: one of them may be in another's place. */
+	/* Moves descriptors out of the way first, because one may occupy another's place. */
 	for (size_t i = 0; i < nr; i++) {
 		above[i] = fcntl(fds[i], F_DUPFD, (int)nr);
 		if (above[i] < 0)
@@ -50,7 +50,7 @@ void process_survive_file_limit(void)
 {
 	struct sigaction now, survive = {.sa_handler = no_action, .sa_flags = SA_RESTART};
 
-	/* A handler, because execve() undoes it: an ignored signal would stay ignored. */
+	/* A handler, because execve() resets it; an ignored signal would stay ignored. */
 	if (!sigaction(SIGXFSZ, NULL, &now) && now.sa_handler == SIG_DFL)
 		sigaction(SIGXFSZ, &survive, NULL);
 }
@@ -65,7 +65,7 @@ const char *process_stat_field(const char *stat, int number)
 }
 
 /*
- * Where the kernel put the strings of the environment. The loader takes pointers out of environ and
+ * The place of the environment's strings in memory. The loader removes pointers from environ but
  * leaves the strings. /proc/self/environ has them too, but belongs to root in a process that is not
  * dumpable.
  */

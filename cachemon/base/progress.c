@@ -16,7 +16,7 @@
 
 enum { SIGN_NS = 80000000, EVERY_NS = 250000000 };
 
-/* Nobody needs figures about what is over by then; and a pace takes a while to show. */
+/* Short work needs no figures, and a pace takes time to show. */
 static const uint64_t FIGURES_NS = 2 * SECOND_NS, PACE_NS = SECOND_NS / 2;
 
 void progress_at(const struct progress_sink *sink, const char *what, uint64_t done, uint64_t total)
@@ -65,7 +65,7 @@ int64_t progress_left_ns(const struct progress *p, uint64_t now_ns)
 	return left < (double)INT64_MAX ? (int64_t)left : -1;
 }
 
-/* Rounded so that it does not jump: nobody can foretell more. */
+/* Rounded so that it does not jump; the estimate is not more precise. */
 static void put_left(char *ret, size_t size, int64_t left_ns)
 {
 	int64_t s = left_ns / (int64_t)SECOND_NS + 1;
@@ -108,7 +108,7 @@ void progress_line(const struct progress *p, uint64_t now_ns, size_t columns, ch
 
 struct progress_show {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t wake;
 	bool over; /* nothing is shown any more */
 	bool ended;
@@ -166,7 +166,7 @@ static void *show_until_over(void *arg)
 	return NULL;
 }
 
-/* Signals are for those who work. */
+/* Signals are for the working thread. */
 static int start_thread(struct progress_show *s)
 {
 	sigset_t all, before;

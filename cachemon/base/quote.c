@@ -12,7 +12,7 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 
-/* Length of the character at s when it may be shown as it is, else 0. A document escapes unsafe
+/* Length of the character at s if it may be shown unchanged, else 0. A document escapes unsafe
  * characters, and the backslash of an escape would end quotes. */
 static size_t shown_length(const char *s)
 {
@@ -108,7 +108,7 @@ int quote_words(char *const words[], size_t max, char **ret_text)
 	return 0;
 }
 
-/* After the quoted text that begins at s, or NULL: it has no end. */
+/* The end of the quoted text that begins at s; NULL: it does not end. */
 static const char *after_quotes(const char *s)
 {
 	bool escapes = *s == '$';

@@ -26,7 +26,7 @@ bool terminal_in_background(FILE *out)
 	return front >= 0 && front != getpgrp();
 }
 
-/* $COLUMNS; 0: it is not set, or to nothing that a line could have. */
+/* $COLUMNS; 0: unset, or not a usable width. */
 static uint64_t columns_wanted(void)
 {
 	const char *text = getenv("COLUMNS");
@@ -44,7 +44,7 @@ size_t terminal_columns(FILE *out)
 
 	if (wanted)
 		return wanted;
-	/* A terminal that does not tell has the usual width. */
+	/* A terminal that reports no width has the usual one. */
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_col)
 		return COLUMNS_USUAL;
 	return size.ws_col;
@@ -61,7 +61,7 @@ bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows)
 	return true;
 }
 
-/* A stream in memory is as a file. */
+/* A stream in memory counts as a file. */
 static bool is_file(FILE *out)
 {
 	struct stat st;
@@ -88,7 +88,7 @@ bool terminal_locale_is_utf8(void)
 
 bool terminal_is_ascii(FILE *out)
 {
-	/* What is no standard stream and no file goes to a pager. */
+	/* A stream that is neither standard nor a file leads to a pager. */
 	int fd = is_file(out) ? -1 : fileno(out) > STDERR_FILENO ? STDOUT_FILENO : fileno(out);
 
 	return fd >= 0 && isatty(fd) && !terminal_locale_is_utf8();
@@ -96,7 +96,7 @@ bool terminal_is_ascii(FILE *out)
 
 void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX])
 {
-	/* No quotes: in a command they would begin or end a word. */
+	/* No quotes: in a command they would start or end a word. */
 	static const struct {
 		uint32_t first, last;
 		const char *plain;
@@ -128,7 +128,7 @@ void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX])
 			 cp);
 }
 
-/* A stream's cookie: where it goes, and the bytes of a character whose end has not come. */
+/* A stream's cookie: its target, and the bytes of an incomplete character. */
 struct plain {
 	FILE *out;
 	char part[4];
@@ -144,7 +144,7 @@ static ssize_t plain_write(void *cookie, const char *bytes, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		p->part[p->nr++] = bytes[i];
 		if (!escape_decode(p->part, p->nr, &cp)) {
-			/* What is no character was not text. */
+			/* Invalid bytes were not text. */
 			if (p->nr == sizeof(p->part)) {
 				putc('?', p->out);
 				p->nr = 0;

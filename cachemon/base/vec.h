@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An array that grows: a pointer to its items, and for how many of them it has room. */
+/* A growing array: a pointer to its items, and its capacity. */
 #ifndef VEC_H
 #define VEC_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Room for need items in the array, whose room is a size_t. 0, or -ENOMEM: then the array is as it
- * was. The room at least doubles, so that pushing one after the other is cheap.
+ * Makes room for need items in the array, whose capacity is a size_t. 0, or -ENOMEM and no change.
+ * The capacity at least doubles, so that repeated pushing is cheap.
  */
 #define vec_reserve(array, room, need)                                                             \
 	({                                                                                         \
@@ -18,7 +18,7 @@
 		grown_ ? 0 : -ENOMEM;                                                              \
 	})
 
-/* The array, at its new place when it had to grow; NULL: no memory, or more than can be counted. */
+/* The array, perhaps moved; NULL: no memory, or the size overflows. */
 void *vec_grown(void *array, size_t *room, size_t need, size_t item_bytes);
 
 #endif

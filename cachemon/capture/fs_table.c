@@ -14,7 +14,7 @@ enum { FILESYSTEMS_MAX = 128 };
 struct entry {
 	char type[48];
 	uint32_t pid;
-	uint32_t super_dev;  /* that of its mounts: on btrfs each subvolume has another */
+	uint32_t super_dev;  /* device of its mounts; on btrfs each subvolume has its own */
 	unsigned int direct; /* as the table's, and FS_SUBVOLUMES_AS_ONE */
 	bool mounted;	     /* its mount was found */
 	char *mount, *why;
@@ -94,7 +94,7 @@ void fs_table_see(struct fs_table *t, uint32_t dev, const struct name_record *re
 		e->pid = rec->tgid;
 }
 
-/* The whole filesystem rather than a directory of it, then the shortest name. */
+/* Prefers the whole filesystem to a directory of it, then the shortest name. */
 static bool is_better(const struct mount *m, const struct mount *than)
 {
 	bool whole = !strcmp(m->root, "/"), was = than && !strcmp(than->root, "/");
@@ -123,7 +123,7 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 	free(fs);
 }
 
-/* What pid has mounted, of those without a mount. */
+/* Searches pid's mounts for filesystems without a known mount. */
 static void look_at_mounts(struct fs_table *t, const char *pid)
 {
 	struct mountinfo mi;
@@ -145,7 +145,7 @@ static void look_at_mounts(struct fs_table *t, const char *pid)
 	mountinfo_free(&mi);
 }
 
-/* A filesystem without a mount that can be seen: its type is all there is. */
+/* A filesystem without a visible mount: only its type is known. */
 static void describe_by_type(const struct entry *e, struct sample_filesystem *out)
 {
 	const struct fs_facts facts = {.type = e->type, .direct = e->direct};
@@ -164,11 +164,11 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 	for (size_t i = 0; i < t->nr; i++) {
 		struct entry *e = &t->entries[i];
 
-		/* Devices themselves are mounted nowhere. */
+		/* Block devices themselves are mounted nowhere. */
 		if (!e->mounted && e->pid && strcmp(e->type, FS_BLOCK_DEVICE) != 0) {
 			snprintf(pid, sizeof(pid), "%u", e->pid);
 			look_at_mounts(t, pid);
-			e->pid = 0; /* the next file of it may be of a process that lives */
+			e->pid = 0; /* its next file may belong to a live process */
 		}
 		if (!e->mounted)
 			describe_by_type(e, &t->list[i]);

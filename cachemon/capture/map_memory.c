@@ -18,9 +18,9 @@
 #include "cachemon/plan/memlock.h"
 
 #define BLOCKS_MIN  16384
-#define BLOCK_BYTES (256 << 10) /* of memory, for each block */
+#define BLOCK_BYTES (256 << 10) /* bytes of machine memory per block */
 
-/* struct htab_elem, and struct bucket: one a power of two of entries (kernel/bpf/hashtab.c). */
+/* struct htab_elem, and struct bucket: a power of two of buckets (kernel/bpf/hashtab.c). */
 #define HASH_EXTRA (48 + 16)
 
 static uint64_t round_up_pow2(uint64_t n)
@@ -32,8 +32,8 @@ static uint64_t round_up_pow2(uint64_t n)
 	return p;
 }
 
-/* In addition to its bytes: pages for its positions, and an address of each page; the pages of the
- * bytes are mapped twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
+/* In addition to its bytes: pages for its positions, and an address of each page. Its pages are
+ * mapped twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
 static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
 {
 	const uint64_t positions = 3;
@@ -41,9 +41,8 @@ static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
 	return positions * page_size + (positions + 2 * ring_bytes / page_size) * sizeof(void *);
 }
 
-/* For a machine whose memory is all page cache, in files of 256 KiB: such files have a block each,
- * a quarter of it filled with pages of 4 KiB. Where pages are larger files are not, so it is by
- * bytes. */
+/* Assumes that all memory is page cache of 256 KiB files: each file has one block, a quarter
+ * full with pages of 4 KiB. Larger pages do not make larger files, so the rule is by bytes. */
 size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, struct map_size *out,
 		 size_t max)
 {
@@ -51,7 +50,7 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 	struct map_size maps[] = {
 		{"blocks", blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks,
 		 HASH_EXTRA + sizeof(struct block_key) + sizeof(struct block), 0},
-		/* Two: one is drained while the other fills. */
+		/* Two maps: one is drained while the other fills. */
 		{"rows_a", NR_ROWS,
 		 HASH_EXTRA + sizeof(struct file_row_key) + sizeof(struct file_row), 0},
 		{"rows_b", NR_ROWS,
@@ -90,8 +89,8 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 
 enum { LOOKS = 60 };
 
-/* The variables, the programs as they are loaded and verified one by one, and the process itself.
- */
+/* The variables, the programs as they are loaded and verified one by one, and the process
+ * itself. */
 #define BESIDE_BYTES (UINT64_C(16) << 20)
 
 uint64_t map_memory_bytes(uint64_t ram_bytes, unsigned int nr_cpus, uint64_t block_entries,
@@ -128,7 +127,7 @@ static int check_memlock(uint64_t bytes, bool for_run, struct errtext *err)
 			   human_bytes(bytes).text, human_bytes(limit).text);
 }
 
-/* From a cgroup up to the one that is mounted: each may have a limit. */
+/* Walks up from a cgroup to the mounted one: each may have a limit. */
 static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 {
 	do {
@@ -140,8 +139,7 @@ static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 			continue;
 		used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
 		cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
-		/* Memory that is not known to be page cache counts as memory that cannot be
-		 * reclaimed. */
+		/* Memory that may not be page cache counts as not reclaimable. */
 		used = used > 0 ? used : 0;
 		used -= cached > 0 ? (cached < used ? cached : used) : 0;
 		left = used < limit ? (uint64_t)(limit - used) : 0;
@@ -164,7 +162,7 @@ void memory_room_read(const char *proc_root, const struct mountinfo *mounts,
 			look_upwards(&own, ret);
 }
 
-/* The maps of a run that has just ended are freed a moment later. */
+/* The maps of a run that just ended are freed a moment later. */
 static void wait_for_room(const struct mountinfo *mounts, uint64_t bytes, struct memory_room *room)
 {
 	const struct timespec pause = {.tv_nsec = 50000000};

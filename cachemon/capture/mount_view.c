@@ -16,14 +16,14 @@
 #include "cachemon/access/paths.h"
 
 enum {
-	VIEWS_MAX = 64, /* besides one's own; the least recently used goes */
-	/* Reads of one table an interval because of a device it does not show: it may just have
-	 * been mounted, but files of filesystems mounted nowhere come by the thousand. */
+	VIEWS_MAX = 64, /* in addition to cachemon's own; the least recently used is dropped */
+	/* Reads of one table per interval for a device that it lacks. The device may just have
+	 * been mounted, but thousands of files may be on filesystems that are mounted nowhere. */
 	RETRIES_MAX = 4,
 };
 #define MOUNTINFO_MAX (64U << 20)
 
-/* Processes of one namespace may be chrooted: their mountinfo differs. */
+/* Processes of one namespace may be chrooted, with another mountinfo. */
 struct view_id {
 	char ns[64];
 	dev_t root_dev;
@@ -41,7 +41,7 @@ struct view {
 struct mount_views {
 	char *proc_root;
 	struct view own;
-	int own_fd; /* mountinfo, polled for changes; -1: cannot be read */
+	int own_fd; /* mountinfo, polled for changes; -1: unreadable */
 	struct view others[VIEWS_MAX];
 	size_t nr_others;
 	uint64_t clock;
@@ -83,7 +83,7 @@ int mount_views_new(const char *proc_root, struct mount_views **ret)
 		mount_views_free(views);
 		return -ENOMEM;
 	}
-	/* Without it names are incomplete, and they say so. */
+	/* Without it names are incomplete, and marked so. */
 	views->own_fd = open(path, O_RDONLY | O_CLOEXEC);
 	identify_view(proc_root, "self", &views->own.id);
 	*ret = views;
@@ -111,7 +111,7 @@ void mount_views_refresh(struct mount_views *views)
 	}
 }
 
-/* Replaces the table only by one that was read whole. */
+/* Replaces the table only by a completely read one. */
 static int take_table(struct view *view, int err, const char *text, size_t len)
 {
 	struct mountinfo mounts;
@@ -135,8 +135,8 @@ static int read_own(struct mount_views *views)
 
 	if (views->own_fd < 0)
 		return -ENOENT;
-	/* Any change of the namespace's mounts since the last poll. Asked before reading: one that
-	 * comes meanwhile is seen the next time. */
+	/* Whether the namespace's mounts changed since the last poll. Polled before reading, so
+	 * that a change in between shows next time. */
 	if (poll(&p, 1, 0) > 0 && p.revents & POLLPRI)
 		views->own.fresh = false;
 	if (views->own.fresh)
@@ -200,7 +200,7 @@ static int place_in(const struct mountinfo *mi, uint32_t dev, const char *inside
 		if (text_print(&path, "%s%s%s", strcmp(m->point, "/") == 0 ? "" : m->point,
 			       *rest ? "/" : "", rest))
 			return -ENOMEM;
-		/* Covered by another mount: that path would be another file's. */
+		/* Another mount covers it: that path would name another file. */
 		if (mountinfo_serving(mi, path) != m)
 			continue;
 		free(best);
@@ -230,7 +230,7 @@ static int place_other(struct mount_views *views, const char *who, const struct 
 	bool was_fresh = view->fresh, known = false;
 	int err = was_fresh ? 0 : read_other(views, who, view);
 
-	/* An earlier table that cannot be read again may be out of date: not used. */
+	/* An old table that cannot be read again may be outdated, so it is not used. */
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	err = place_in(&view->mounts, dev, inside, &known, ret_path);
@@ -271,8 +271,8 @@ int mount_views_place(struct mount_views *views, pid_t pid, uint32_t dev, const 
 	return place_own(views, dev, inside, ret_path);
 }
 
-/* The kernel names what is outside of the asking process's root by its whole path, so whoever asks
- * goes into another root first. */
+/* The kernel shows the whole path of anything outside the asking process's root, so the reader
+ * enters another root first. */
 static void __attribute__((noreturn)) ask_elsewhere(const char *elsewhere, int answer)
 {
 	char path[PATH_MAX], link[32];

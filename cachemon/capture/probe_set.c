@@ -15,12 +15,12 @@
 #include "cachemon_basic.skel.h"
 #include "cachemon_probe.skel.h"
 
-/* The verifier's last words on a program: that there are any is what counts. */
+/* The verifier's log of a program. Only its presence matters. */
 #define LOG_MAX 4096
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
-	/* Every failure comes back as a code, which the caller reports. */
+	/* Every failure is returned as a code, which the caller reports. */
 	return 0;
 }
 
@@ -45,7 +45,7 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 		if (map)
 			err = bpf_map__set_max_entries(map, sizes[i].entries);
 	}
-	/* What no other build uses. */
+	/* Maps and programs that no other build uses. */
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
 	if (!err && !probe_build_references(set->plan->build))
@@ -66,8 +66,9 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 }
 
 /*
- * Addresses of functions that programs look for: causes that only a stack can tell, and who ends a
- * bio. The last of each are asked for only where they are: in vain all symbols are read.
+ * Addresses of functions that programs search for: causes that only a stack shows, and functions
+ * that end a bio. The last one of each group is looked up only if needed, because a vain lookup
+ * reads all symbols.
  */
 static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *caps,
 			struct probe_plan *plan)
@@ -77,7 +78,7 @@ static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *cap
 	bool bios = block->state == PROBE_LIVE && block->kind == HOOK_TP_BTF, found_bios = bios;
 	const struct {
 		const char *name;
-		__u64 *range, *start; /* one of both */
+		__u64 *range, *start; /* one of the two */
 		bool asked;
 	} wanted[] = {
 		{"generic_fadvise", to->sym_fadvise, NULL, true},
@@ -123,7 +124,7 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 
 	skel->rodata_config->config.page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	skel->rodata_config->config.nr_cpus = config->nr_cpus;
-	/* Names then have no process to look at. */
+	/* Then no process exists whose names could be read. */
 	if (proctree_levels_up("/proc", &skel->bss->shared.proc_levels_up))
 		skel->bss->shared.proc_levels_up = UINT32_MAX;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
@@ -134,7 +135,7 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 	}
 }
 
-/* What every kernel takes, whatever was chosen; a basic build has no use for some. */
+/* Loaded on every kernel, whatever was chosen; a basic build does not use all of it. */
 static void load_always(struct probe_set *set)
 {
 	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
@@ -149,8 +150,8 @@ static void load_always(struct probe_set *set)
 }
 
 /*
- * Loads the chosen programs. When one is refused, its role goes to the next candidate and -EAGAIN
- * says to begin again: a program that failed is the one that the kernel has written a log for.
+ * Loads the chosen programs. If the kernel rejects one, its role gets the next candidate and
+ * -EAGAIN starts over. A rejected program is recognised by its verifier log.
  */
 static int load_programs(struct probe_set *set, const struct kernel_caps *caps,
 			 struct probe_plan *plan, struct errtext *err)
@@ -183,7 +184,7 @@ static int load_programs(struct probe_set *set, const struct kernel_caps *caps,
 	if (!ret)
 		return 0;
 	if (refused) {
-		/* The log did not fit, which is not why. */
+		/* The log did not fit; that is not the cause of the failure. */
 		probe_plan_fall_back(caps, probe_table_own(), plan, refused,
 				     ret == -ENOSPC ? EINVAL : ret);
 		return -EAGAIN;
@@ -210,7 +211,7 @@ int probe_set_attach_role(struct probe_set *set, enum probe_role role)
 	return 0;
 }
 
-/* -EAGAIN: it was refused, and the role has another candidate now, which is not loaded yet. */
+/* -EAGAIN: it was rejected, and the role now has another candidate, which is not loaded yet. */
 static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *caps,
 			       struct probe_plan *plan, enum probe_role role)
 {
@@ -222,8 +223,8 @@ static int attach_or_fall_back(struct probe_set *set, const struct kernel_caps *
 	return 0;
 }
 
-/* Switches first: the other programs believe what they keep. The per-read hook comes with
- * probe_set_reads(), that of fault addresses with probe_set_hook(). */
+/* Attaches switches first, because the other programs rely on their state. probe_set_reads()
+ * attaches the per-read hook later, probe_set_hook() that of fault addresses. */
 static int attach_programs(struct probe_set *set, const struct kernel_caps *caps,
 			   struct probe_plan *plan, struct errtext *err)
 {
@@ -238,14 +239,14 @@ static int attach_programs(struct probe_set *set, const struct kernel_caps *caps
 	}
 	if (!ret && !plan->viable)
 		return errtext_set(err, -ENOTSUP, "%s", plan->refusal);
-	/* Reads were to rely on it. */
+	/* The per-read hook depended on it. */
 	if (!ret && set->skel->rodata_config->config.truncation_moves &&
 	    !set->links[ROLE_TRUNCATE_BEGIN])
 		return -EAGAIN;
 	return ret;
 }
 
-/* Where no helper tells where a task's registers are, a system call shows it: this one. */
+/* If no helper returns a task's registers, this process's own system call shows where they are. */
 static int find_regs(struct probe_set *set)
 {
 	struct bpf_link *link;
@@ -282,7 +283,7 @@ static int open_build(struct probe_set *set)
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 
-/* One try with what the plan has now. */
+/* One attempt with the present plan. */
 static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
 		    struct probe_set *set, struct errtext *err)
 {
@@ -357,7 +358,8 @@ void probe_set_detach(struct probe_set *set)
 {
 	if (!set)
 		return;
-	/* All stop at once: links go one by one, and a call must not be half counted. */
+	/* Stops all programs at once: links are closed one by one, and a call must not be
+	 * counted by halves. */
 	if (set->started)
 		probe_set_stop(set);
 	for (int role = 0; role < ROLE_NR; role++)

@@ -19,7 +19,7 @@ unsigned int probe_set_cpus(const struct probe_set *set)
 	return set->nr_cpus;
 }
 
-/* "memlock: N" of a map's fdinfo: what the kernel charges for it. 0: it does not tell. */
+/* "memlock: N" of a map's fdinfo: the kernel's charge for it. 0: unknown. */
 static unsigned long long map_bytes(const struct bpf_map *map)
 {
 	unsigned long long bytes = 0;
@@ -46,11 +46,11 @@ uint64_t probe_set_map_bytes(const struct probe_set *set)
 	{
 		unsigned long long bytes;
 
-		/* Of another build, and not made. */
+		/* A map of another build, which was not created. */
 		if (bpf_map__fd(map) < 0)
 			continue;
 		bytes = map_bytes(map);
-		/* The sum of the others would be too low, and look like a figure. */
+		/* The sum of the others would be too low, but look like a real figure. */
 		if (!bytes)
 			return 0;
 		sum += bytes;
@@ -105,12 +105,12 @@ int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *r
 
 /*
  * Two counts that add up: a program's own (bpf_prog_info.recursion_misses: raw tracepoints and
- * trampolines from 5.12, kprobes from 6.7), and hits of a kprobe that got to no program, since the
- * CPU was in another one (bpf_link_info, 6.7).
+ * trampolines from 5.12, kprobes from 6.7), and hits of a kprobe that reached no program because
+ * the CPU was in another one (bpf_link_info, 6.7).
  */
 
 /* The beginning of bpf_link_info of a kprobe, include/uapi/linux/bpf.h; headers before 6.7 have
- * less of it. */
+ * a shorter one. */
 struct kprobe_link_info {
 	uint32_t type, id, prog_id, pad;
 	uint32_t event, pad2;
@@ -147,7 +147,7 @@ static int add_link_missed(const struct bpf_link *link, uint64_t *hits)
 
 void probe_set_close_link(struct probe_set *set, enum probe_role role)
 {
-	/* What it would not say is never known again. */
+	/* After one failure the count stays unknown. */
 	if (set->links[role] && on_kprobe(set, role) && set->kprobe_misses &&
 	    add_link_missed(set->links[role], &set->links_missed))
 		set->kprobe_misses = false;

@@ -24,8 +24,9 @@ int probe_set_rest_rows(int fd)
 	return 0;
 }
 
-/* After the epoch was moved: who opens a tally looks at the epoch then, so one of both sees the
- * other. A task that runs may have been taken into the job: the next switch asks for both. */
+/* Waits after moving the epoch: a program that opens a tally re-reads the epoch afterwards, so
+ * at least one of the two notices the other. A running task may have joined the job: the next
+ * switch checks both tasks. */
 static void close_tallies(struct probe_set *set)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -43,7 +44,7 @@ uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by)
 	return old;
 }
 
-/* What is attached is decided by then. */
+/* The set of attached programs is final by then. */
 static uint32_t direct_ends(const struct probe_plan *plan)
 {
 	static const enum probe_role roles[] = {
@@ -66,7 +67,7 @@ void probe_set_start(struct probe_set *set)
 	set->skel->bss->shared.epoch = 2;
 	close_tallies(set);
 	set->started = true;
-	/* What was noted of io_uring reads before is of no meaning. */
+	/* Earlier records of io_uring reads are void. */
 	if (probe_set_reads_on(set))
 		set->skel->bss->shared.read_on = ++set->reads_on_nr;
 }
@@ -78,7 +79,7 @@ void probe_set_stop(struct probe_set *set)
 	probe_set_grace_period(set);
 }
 
-/* The kernel hands the context back in the memory it came from. */
+/* The kernel returns the context in the buffer that it came in. */
 static int run_program(struct bpf_program *prog, void *ctx, uint32_t size)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
@@ -95,14 +96,15 @@ int probe_set_iterate(const struct bpf_link *link)
 	if (fd < 0)
 		return -errno;
 	while (!r && (n = read(fd, buf, sizeof(buf))))
-		/* It stops after a million elements, with nothing read, and goes on. */
+		/* read(2) stops after a million elements without output, and has to be repeated. */
 		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			r = -errno;
 	close(fd);
 	return r;
 }
 
-/* As an iterator over all elements of a map, where programs cannot be called. */
+/* Runs as an iterator over all elements of a map, for kernels that cannot run programs on
+ * request. */
 static int iterate_map(struct bpf_program *prog, struct bpf_map *map)
 {
 	union bpf_iter_link_info info = {.map.map_fd = (uint32_t)bpf_map__fd(map)};
@@ -125,7 +127,8 @@ static int sweep_blocks(struct probe_set *set, struct bpf_program *prog, void *a
 				   : run_program(prog, args, size);
 }
 
-/* Before Linux 5.13 fentry programs can be attached once: there it stays, and looks at read_on. */
+/* Before Linux 5.13 fentry programs can be attached only once: there the program stays, and
+ * checks read_on. */
 static bool reads_stay(const struct probe_set *set)
 {
 	const struct probe_choice *c = probe_set_choice(set, ROLE_READ);
@@ -133,7 +136,7 @@ static bool reads_stay(const struct probe_set *set)
 	return set->plan->build == BUILD_BASIC && c && c->kind == HOOK_FENTRY;
 }
 
-/* Pages whose fate is open: a count next to the page state says whether there are any. */
+/* A counter next to the page state shows whether any page has an open fate. */
 static bool any_outstanding(const struct probe_set *set)
 {
 	const __u64 *slots = set->skel->bss->shared.outstanding;
@@ -169,12 +172,13 @@ int probe_set_reads(struct probe_set *set, bool on)
 		return 0;
 	if (!r)
 		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
-	/* Deletes that cleared a bit before the sweep have counted it down by then. */
+	/* Deletes that cleared a bit before the sweep have decremented it by then. */
 	if (!r)
 		r = probe_set_grace_period(set);
 	if (r)
 		return r;
-	/* The high half is counted on: a call that goes on compares with what it saw of them. */
+	/* The high half continues to count, because a call in progress compares it with an
+	 * earlier value. */
 	for (size_t i = 0; i < sizeof(skel->bss->shared.outstanding) / sizeof(uint64_t); i++)
 		__atomic_fetch_and(&skel->bss->shared.outstanding[i], ~(uint64_t)UINT32_MAX,
 				   __ATOMIC_RELAXED);
@@ -283,7 +287,7 @@ int probe_set_make_room(struct probe_set *set)
 	set->skel->bss->shared.sweeping = 1;
 	marked = sweep_ghosts(set, false);
 	r = marked ? marked : sweep_ghosts(set, true);
-	/* Unless somebody may still hold what was dropped. */
+	/* Unless a program may still use what was dropped. */
 	if (marked || !r)
 		set->skel->bss->shared.sweeping = 0;
 	return r;

@@ -15,8 +15,8 @@ static int iterate_tasks(struct probe_set *set)
 	return set->links[ROLE_SEED] ? probe_set_iterate(set->links[ROLE_SEED]) : -ENOTSUP;
 }
 
-/* A new map has memory for one state a CPU and gets more from an interrupt that the first taking of
- * it asks for (kernel/bpf/memalloc.c): a task that came too early is looked at again. */
+/* A new map has memory for one state per CPU and gets more from an interrupt, after the first
+ * use requests it (kernel/bpf/memalloc.c). A task that found none is tried again. */
 static int seed_all(struct probe_set *set)
 {
 	const struct timespec pause = {.tv_nsec = SEED_PAUSE_NS};
@@ -45,13 +45,13 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 	r = seed_all(set);
 	if (r)
 		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
-	/* These wait to be taken in: without them all would be counted as others'. */
+	/* They wait to be added; without this, all of them would count as others. */
 	if (nr && !set->skel->bss->shared.seeds_found)
 		return errtext_set(err, -ESRCH,
 				   "this kernel does not show process %d to BPF programs: run "
 				   "cachemon on the host",
 				   tgids[0]);
-	/* CPUs learn it of the task they run; the same generation of rows. */
+	/* CPUs notice the change for their running task; the generation of rows stays. */
 	if (set->started)
 		probe_set_move_epoch(set, 2);
 	return 0;
@@ -75,7 +75,8 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
 
 	if (!links)
 		return -ENOMEM;
-	/* Nothing is taken out of it: a walk comes past all that was there when it began. */
+	/* Nothing is removed during the walk, so it visits everything that was there at its
+	 * start. */
 	while (nr < max && !(r = bpf_map_get_next_key(fd, nr ? &tgid : NULL, &tgid))) {
 		if (bpf_map_lookup_elem(fd, &tgid, &note)) {
 			r = -errno;

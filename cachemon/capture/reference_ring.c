@@ -15,7 +15,7 @@
 enum { PAGES_LEAST = 256 /* of a sample that says something */ };
 /* One in so many ns may come in the long run. */
 #define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
-/* Asking the page state takes a system call for each page: not more often but at the end. */
+/* Querying the page state takes a system call per page, so it is done rarely and at the end. */
 #define ASK_AGAIN_NS 1000000000ULL
 
 struct reference_ring {
@@ -23,18 +23,19 @@ struct reference_ring {
 	struct reference_sample *sample;
 	struct file_key file; /* of the last record, and its seed */
 	uint64_t seed;
-	uint64_t drained_ns;	       /* until when what may come was taken off what came */
-	uint64_t generation;	       /* 0 or REFERENCE_B: of the interval that goes on */
-	struct reference_record *next; /* of the next one, which has begun already */
+	uint64_t drained_ns;	       /* time until which the allowance was subtracted from the
+					* count */
+	uint64_t generation;	       /* 0 or REFERENCE_B: of the current interval */
+	struct reference_record *next; /* of the next interval, which has already begun */
 	size_t nr_next, max_next;
-	uint64_t looked; /* pages that the page state had counted when it was last asked */
+	uint64_t looked; /* pages counted by the page state at the last query */
 	uint64_t asked_ns;
-	bool next_begun; /* the interval before it is closed, and its sample not yet changed */
+	bool next_begun; /* the previous interval is closed, and its sample unchanged so far */
 	bool started;
 	uint64_t taken;
 };
 
-/* Hashes of 32 bits below it have all of theirs up to the bound. */
+/* Pages whose 32-bit hash is below it have all their references up to the bound. */
 static uint64_t threshold_of(uint64_t bound)
 {
 	return (bound >> 32) + ((uint32_t)bound == UINT32_MAX);
@@ -58,7 +59,7 @@ static void take_reference(struct reference_ring *r, const struct reference_reco
 			     rec->page & REFERENCE_REMOVED);
 }
 
-/* Counted in the generation that follows: put aside until this interval is closed. */
+/* Counted in the next generation: kept until this interval is closed. */
 static void put_aside(struct reference_ring *r, const struct reference_record *rec)
 {
 	if (vec_reserve(r->next, r->max_next, r->nr_next + 1)) {
@@ -68,7 +69,7 @@ static void put_aside(struct reference_ring *r, const struct reference_record *r
 	r->next[r->nr_next++] = *rec;
 }
 
-/* Records that were put aside, once their interval has begun. */
+/* The kept records, once their interval has begun. */
 static void take_next(struct reference_ring *r)
 {
 	if (!r->next_begun)
@@ -134,7 +135,7 @@ void reference_ring_start(struct reference_ring *r)
 	r->skel->bss->shared.references.bound = REFERENCES_ALL;
 }
 
-/* It only falls, and the programs lower it too. */
+/* The bound only falls, and the programs lower it too. */
 static void lower_bound(struct reference_ring *r, uint64_t bound)
 {
 	__u64 *now = &r->skel->bss->shared.references.bound;
@@ -145,7 +146,7 @@ static void lower_bound(struct reference_ring *r, uint64_t bound)
 		;
 }
 
-/* Pages that the threshold has put out of the sample: room in the map for others. */
+/* Drops pages above the threshold, which makes room in the map. */
 static void pages_delete(struct reference_ring *r, uint64_t threshold)
 {
 	int fd = bpf_map__fd(r->skel->maps.reference_pages);
@@ -180,7 +181,7 @@ static void check_dropped(struct reference_ring *r)
 	reference_ring_end(r, reason);
 }
 
-/* Off the programs' count of what came: what may have come since the last time. */
+/* Subtracts the allowance of the time since the last call from the programs' count. */
 static void drain_count(struct reference_ring *r, uint64_t now_ns)
 {
 	__u32 *came = &r->skel->bss->shared.references.came, seen, left;
@@ -230,7 +231,7 @@ static bool is_counted(void *ctx, const struct sampled_page *p)
 	return block.chunks[p->index / 64 % BLOCK_CHUNKS].looked >> p->index % 64 & 1;
 }
 
-/* The count of a page state that was full, or had to forget, is not valid. */
+/* The count is invalid if the page state was full or had to drop ghosts. */
 static bool is_complete(const struct cachemon_bpf *skel)
 {
 	const struct loss_counts *losses = (const struct loss_counts *)&skel->bss->shared.losses;
@@ -238,9 +239,9 @@ static bool is_complete(const struct cachemon_bpf *skel)
 	return !losses->chunk_full && !losses->ghosts_dropped;
 }
 
-/* How many pages the job looked up: those that came during the run are counted by the page state,
- * the others are estimated by the sample. When the interval's programs have ended; last: nothing
- * follows. */
+/* How many pages the job looked up: the page state counts those that came during the run, and
+ * the sample gives an estimate of the others. Call it when the interval's programs have ended;
+ * last: nothing follows. */
 static void estimate_distinct(struct reference_ring *r, bool last)
 {
 	struct asker asker = {.blocks = bpf_map__fd(r->skel->maps.blocks)};
@@ -254,12 +255,12 @@ static void estimate_distinct(struct reference_ring *r, bool last)
 	if (v.broken)
 		return;
 	others = v.live;
-	/* Else all of them are in the sample, or the page state does not tell. */
+	/* Otherwise all pages are in the sample, or the page state cannot say. */
 	if (v.threshold != REFERENCE_THRESHOLD_ALL && is_complete(r->skel)) {
-		/* With none counted since, none that has come to the sample is. */
+		/* Without newly counted pages, no page of the sample is newly counted. */
 		asker.ask = looked != r->looked;
 		if (asker.ask && !last && clock_now_ns() - r->asked_ns < ASK_AGAIN_NS)
-			return; /* as it was found last */
+			return; /* as at the last query */
 		if (asker.ask)
 			r->asked_ns = clock_now_ns();
 		counted = r->looked = looked;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the ring of references to the sample: takes what came, and keeps the bound that the programs
- * go by and the threshold of the sample together. Owns when the sample begins and why it ends; what
- * is in it, account/reference_sample does.
+ * Moves references from the ring to the sample, and keeps the bound of the programs and the
+ * threshold of the sample in step. Owns when the sample begins and why it ends;
+ * account/reference_sample owns its contents.
  */
 #ifndef REFERENCE_RING_H
 #define REFERENCE_RING_H
@@ -12,30 +12,30 @@
 #include "cachemon/account/reference_sample.h"
 #include "cachemon/capture/probe_set.h"
 
-/* NULL where the programs have no references: start, taken, limit_burst, thin and end take that. */
+/* NULL if the programs have no references; start, taken, limit_burst, thin and end accept that. */
 struct reference_ring;
 
-/* rings: whose descriptor wakes for it too, and whose consumption takes what is in it. */
+/* rings: its descriptor wakes for this ring too, and consuming it consumes this one. */
 int reference_ring_new(struct probe_set *set, struct ring_buffer *rings,
 		       struct reference_ring **ret);
 void reference_ring_free(struct reference_ring *r);
 
-/* From the start of the counting on, until the end or what breaks it. */
+/* Records from the start of counting until the end, or until an error. */
 void reference_ring_start(struct reference_ring *r);
-/* After the rings were consumed. */
+/* Call it after the rings were consumed. */
 void reference_ring_settle(struct reference_ring *r, uint64_t now_ns);
-/* What came in the generation of rows that was drained is a chunk, and what came since is of the
- * next; last: all that came. lookups: those that were counted in it. */
+/* Makes a chunk of the references of the drained generation; later ones belong to the next
+ * chunk. last: takes all. lookups: those counted in the generation. */
 void reference_ring_close(struct reference_ring *r, bool last, uint64_t start_ns, int64_t lookups);
 /* References taken from the ring so far. */
 uint64_t reference_ring_taken(const struct reference_ring *r);
-/* At most so many at once from now on, before the programs halve the bound by themselves. */
+/* Sets how many may come at once before the programs halve the bound. */
 void reference_ring_limit_burst(struct reference_ring *r, uint32_t references);
-/* Half of the pages leave the sample; it ends where the rest would say little. */
+/* Drops half of the sampled pages; ends the sample if the rest would be too small. */
 void reference_ring_thin(struct reference_ring *r, const char *reason);
-/* No more after what was consumed until now. */
+/* Takes nothing more after what was consumed so far. */
 void reference_ring_end(struct reference_ring *r, const char *reason);
-/* NULL: it was not started. */
+/* NULL: not started. */
 struct reference_sample *reference_ring_sample(struct reference_ring *r);
 
 #endif

@@ -63,13 +63,13 @@ static bool is_valid(const struct name_record *record, size_t size)
 		return false;
 	if (len == 0)
 		return true;
-	/* Each component ends with a NUL and holds something that can be a name. */
+	/* Each component ends with a NUL and can be a file name. */
 	if (data[len - 1] != '\0' || data[0] == '\0' || memchr(data, '/', len))
 		return false;
 	return !memmem(data, len, "\0", 2);
 }
 
-/* "c\0b\0a\0" to PREFIX/a/b/c. */
+/* Turns "c\0b\0a\0" into PREFIX/a/b/c. */
 static char *reverse_path(const char *prefix, const char *data, size_t len)
 {
 	size_t prefix_len = strlen(prefix), end = len;
@@ -114,7 +114,7 @@ static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret
 	err = file_read(AT_FDCWD, file, 65536, &uevent, &len);
 	if (err == -ENOMEM)
 		return err;
-	/* Gone meanwhile, or no sysfs here. */
+	/* Removed meanwhile, or no sysfs. */
 	if (err)
 		return 0;
 	name = strstr(uevent, "DEVNAME=");
@@ -127,7 +127,8 @@ static int name_block_device(const struct resolver *r, uint32_t rdev, char **ret
 	return text_print(ret_path, "/dev/%s", name);
 }
 
-/* A path from the filesystem's root: where a mount shows it, else with its beginning unknown. */
+/* A path from the filesystem's root: below a mount that shows it, else with an unknown
+ * beginning. */
 static int place_in_mounts(struct resolver *r, const struct name_record *record, char **ret_path)
 {
 	char *inside = reverse_path("", record->data, record->data_len), *path = NULL;
@@ -145,8 +146,8 @@ static int place_in_mounts(struct resolver *r, const struct name_record *record,
 	return err;
 }
 
-/* A path from the root of the mount namespace. Where cachemon runs below a chroot, so does whoever
- * reads the report; what lies outside of it keeps its whole path. */
+/* A path from the root of the mount namespace. If cachemon runs below a chroot, so does the
+ * reader of the report; a path outside the chroot stays complete. */
 static int path_from_root(struct resolver *r, const struct name_record *record, char **ret_path)
 {
 	_cleanup_free_ char *path = reverse_path("", record->data, record->data_len);
@@ -186,7 +187,7 @@ static int resolve_record(struct resolver *r, const struct name_record *record,
 
 	name.deleted = record->flags & NAME_UNLINKED;
 	if (record->flags & NAME_BLOCK_DEVICE) {
-		/* The record names a node that was opened, or nothing: mknod(2) makes any. */
+		/* The record names the opened node, or nothing: mknod(2) can create any name. */
 		name.deleted = false;
 		err = name_block_device(r, record->rdev, &name.path);
 	} else if (record->flags & NAME_NONE || record->data_len == 0 || is_tmpfile(record)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Paths from name records (bpf/names.h). A path is absolute and complete, or begins with ".../"
- * when its beginning is not known (too deep for a record, or no mount shows that filesystem), or
- * there is none: never a path that looks whole and is not. Owns the mount tables this needs.
+ * Paths from name records (bpf/names.h). A path is absolute and complete, begins with ".../" if its
+ * beginning is unknown (too deep for a record, or no mount shows that filesystem), or is absent; an
+ * incomplete path never looks complete. Owns the mount tables for this.
  */
 #ifndef RESOLVE_H
 #define RESOLVE_H
@@ -13,26 +13,25 @@
 #include "bpf/names.h"
 
 struct resolved {
-	char *path;   /* raw bytes, the caller's; NULL: not named */
-	bool deleted; /* the name was gone already when it was seen; path carries no suffix */
+	char *path;   /* raw bytes, owned by the caller; NULL: no name */
+	bool deleted; /* the file was already unlinked; path has no suffix */
 };
 
 struct resolver;
 
-/* proc_root and sys_root as "/proc" and "/sys". */
+/* proc_root and sys_root: "/proc" and "/sys". */
 int resolver_new(const char *proc_root, const char *sys_root, struct resolver **ret);
 
 /*
- * The path in the mount namespace of record->tgid, from cachemon's own root directory on where that
- * is the same namespace. A path that mounts have to complete is as record->tgid sees it where that
- * process still is, else as cachemon does. size: bytes of the record that are there.
- * -EBADMSG: no valid record.
+ * The path in the mount namespace of record->tgid; from cachemon's own root directory if the
+ * namespace is the same. If mounts have to complete a path, those of record->tgid count while it
+ * exists, else cachemon's. size: bytes of the record. -EBADMSG: invalid record.
  */
 int resolver_name(struct resolver *r, const struct name_record *record, size_t size,
 		  struct resolved *ret);
 
-/* Once an interval: mounts of other namespaces are looked at again when next needed. (Holding
- * their mountinfo open to learn of changes would keep a container's mounts alive.) */
+/* Call it once per interval: mounts of other namespaces are read again when next needed.
+ * (Polling an open mountinfo would keep a container's mounts alive.) */
 void resolver_refresh(struct resolver *r);
 
 void resolver_free(struct resolver *r);

@@ -20,7 +20,7 @@ static int on_name(void *ctx, void *data, size_t size)
 	const struct name_record *rec = data;
 	struct resolved name = {};
 
-	/* Without a valid record or memory the file stays unnamed; it is counted all the same. */
+	/* Without a valid record or memory, the file stays without a name but still counts. */
 	if (!resolver_name(s->resolver, rec, size, &name))
 		name_table_put(s->names, &rec->file, name.path, rec->fstype, name.deleted);
 	if (size >= offsetof(struct name_record, data))
@@ -193,7 +193,7 @@ static const char *name_fstype(const struct name_entry *name)
 	return *name->fstype ? name->fstype : NULL;
 }
 
-/* A row without memory for it joins the rest: totals stay exact. */
+/* A row without memory joins the rest, so that totals stay exact. */
 static void row_take(struct sampler *s, const struct file_row_key *key, const struct file_row *row)
 {
 	struct sample_file *f = NULL;
@@ -224,8 +224,8 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	}
 }
 
-/* Quiet since the flip: what is read is all there was, so it is taken out in the same step. What an
- * error leaves in the map is there when this generation is drained again. */
+/* The map is quiet since the switch, so one step can read and delete everything. After an error,
+ * the rest stays in the map until this generation is drained again. */
 static int rows_drain(struct sampler *s, int fd)
 {
 	uint64_t token;
@@ -248,7 +248,7 @@ static int rows_drain(struct sampler *s, int fd)
 	return r != -ENOENT ? r : rest;
 }
 
-/* Files that were named or renamed but counted nothing in this sample. */
+/* Files that were named or renamed, without counts in this sample. */
 static void names_take(struct sampler *s)
 {
 	for (size_t i = 0; i < name_table_nr(s->names); i++) {
@@ -266,8 +266,8 @@ static void names_take(struct sampler *s)
 	}
 }
 
-/* The open fates by the counters of all samples, and at the end by the page state itself: when both
- * are the same, no fate was counted twice or not at all. */
+/* The open fates by the counters of all samples; at the end also by the page state. If both are
+ * equal, each fate was counted exactly once. */
 static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 {
 	uint64_t pages;
@@ -286,10 +286,9 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 }
 
 /*
- * What the generation that is quiet now has counted. What was renamed since it was looked at is
- * sent first, at the end of the run of all files that were seen; a failure leaves the names that
- * are known, and is returned. Names come before the rows they belong to: a row is made, then its
- * name is sent.
+ * What the quiet generation has counted. Sends changed names first; at the end of the run those of
+ * all files. On failure the known names stay, and the error is returned. Names come before their
+ * rows, because a row is created before its name is sent.
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
@@ -318,8 +317,8 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
 	sampler_evictions_begin(s);
-	/* At the very end of the generation: its lookups are those of the bytes read until now. Of
-	 * tasks that go on when nothing is counted any more nobody could tell later. */
+	/* Done last, so that the generation's lookups match the bytes read so far. After
+	 * detaching, still-running tasks can no longer be charged. */
 	jobs = sampler_jobs_take(s);
 	out->end_ns = clock_now_ns();
 	if (last)
@@ -327,7 +326,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	r = probe_set_flip(s->set, &generation);
 	if (!r)
 		r = generation_drain(s, generation, last, &names);
-	/* Detaching forgot which generation was the active one: both. */
+	/* Detaching lost which generation was active, so both are drained. */
 	if (last && !r)
 		r = probe_set_flip(s->set, &generation);
 	if (last && !r)

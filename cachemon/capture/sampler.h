@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From maps to samples: drains what the probes counted since the last call. Owns the reading of
+ * Turns maps into samples: drains what the probes counted since the last call. Owns the reading of
  * every map. The result is borrowed until the next call.
  */
 #ifndef SAMPLER_H
@@ -24,33 +24,32 @@ int sampler_trace(struct sampler *s, struct traces *traces);
 struct trace_ring *sampler_trace_ring(const struct sampler *s);
 struct reference_ring *sampler_reference_ring(const struct sampler *s);
 
-/* Readable when names or references wait; sampler_names() takes them. */
+/* Readable when names or references are waiting; sampler_names() takes them. */
 int sampler_fd(const struct sampler *s);
 void sampler_names(struct sampler *s);
-/* Names that arrived so far are of no use: the set was stopped, and will send them again. */
+/* Drops the names that arrived so far: the set was stopped and will send them again. */
 void sampler_forget(struct sampler *s);
 
-/* Completes a sample, its times known: what was looked up in it. */
+/* Completes a sample whose times are known, with the pages looked up in it. */
 void sampler_references(struct sampler *s, bool last, struct sample *out);
 
-/* Rows taken and their limit: a drain is due well before it is reached. */
+/* Rows in use and their limit; drain well before the limit. */
 bool sampler_pressed(const struct sampler *s);
-/* Forgets ghosts when the page state is nearly full and pages left the cache since it last did:
- * there are no others to find. A negative errno when that failed; what was counted stays. */
+/* Drops ghosts if the page state is nearly full and pages were evicted since the last time;
+ * otherwise there are no new ghosts. A negative errno on failure; counts stay valid. */
 int sampler_make_room(struct sampler *s);
 
 /*
- * One sample of all since the last: files, rest, advice, jobs, losses. The times, cost and law of
- * *out are the caller's. last: the probes are detached by this, and what CPUs still held is taken
- * in. On an error *out holds what could be read: it is gone from the maps, so it is to be accounted
- * too.
+ * One sample of everything since the last: files, rest, advice, jobs, losses. The caller fills in
+ * times, cost and law of *out. last: detaches the probes first, and includes the counts still on
+ * CPUs. After an error *out holds what could be read; it is gone from the maps, so account it too.
  */
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err);
 
-/* Whether every process of the job has ended, at this moment. */
+/* Whether every process of the job has ended by now. */
 bool sampler_job_ended(struct sampler *s);
 
-/* CPU time of the job and bytes that its tasks have read, as of now. */
+/* CPU time of the job, and bytes read by its tasks, as of now. */
 int sampler_progress(struct sampler *s, struct sample_job *ret);
 
 #endif

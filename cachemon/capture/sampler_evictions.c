@@ -10,7 +10,7 @@
 
 enum { BATCH = 128 };
 
-/* A build without these maps counts nothing: no rows, and not zeros. */
+/* A build without these maps has no rows, not rows of zeros. */
 bool sampler_sees_evictors(const struct sampler *s)
 {
 	return probe_build_evictors(s->set->plan->build);
@@ -22,7 +22,7 @@ void sampler_evictions_begin(struct sampler *s)
 	cgroup_names_again(s->cgroups);
 }
 
-/* Without memory for a row its pages are those of nobody known. */
+/* Without memory for a row, its pages have an unknown evictor. */
 static void eviction_push(struct sampler *s, const struct evictor_key *key, uint64_t pages)
 {
 	struct sample_eviction *e;
@@ -40,7 +40,7 @@ static void eviction_push(struct sampler *s, const struct evictor_key *key, uint
 		e->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
 }
 
-/* Quiet since the flip, as the rows of that generation are. */
+/* Quiet since the switch, as the rows of that generation are. */
 static int evictors_drain(struct sampler *s, int fd)
 {
 	struct evictor_key keys[BATCH];
@@ -64,7 +64,7 @@ static int evictors_drain(struct sampler *s, int fd)
 	return 0;
 }
 
-/* The last notes of the CPUs about it. */
+/* The CPUs' last notes of it. */
 static int runs_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.evictor_runs);
@@ -100,7 +100,7 @@ static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t 
 	a->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
 }
 
-/* Of that generation: each taken out when the next one is known. */
+/* Of that generation; each element is deleted once the next one is known. */
 static int adders_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.adders);

@@ -31,9 +31,9 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 }
 
 /*
- * What tasks were charged with and what running ones are yet to be: of one moment, if nobody was
- * charged between two looks. In the end that has to do which misses what was charged meanwhile, and
- * counts nothing twice.
+ * What tasks were charged with, and what running tasks are not yet charged with. Both are of one
+ * moment if no task was charged between two reads. At the end of the run, the version is used that
+ * misses charges in between but counts nothing twice.
  */
 int sampler_jobs_take(struct sampler *s)
 {
@@ -61,9 +61,9 @@ int sampler_jobs_take(struct sampler *s)
 }
 
 /*
- * A process may be forked on a CPU that was read already and end on one that was not: its end would
- * count, its beginning not. Two looks that are alike had nobody come or go between them, so what
- * they say was so at one moment.
+ * A process may be forked on a CPU that was already read and end on one that was not: then its end
+ * counts but its beginning does not. Two equal reads had no change in between, so they are
+ * consistent.
  */
 bool sampler_job_ended(struct sampler *s)
 {
@@ -82,7 +82,7 @@ bool sampler_job_ended(struct sampler *s)
 	return true;
 }
 
-/* Absolute values: a row without memory for it is as the sample before had it. */
+/* Absolute values: a row without memory keeps the previous sample's values. */
 void sampler_advice_take(struct sampler *s)
 {
 	int fd = bpf_map__fd(s->skel->maps.advice), r = 0;

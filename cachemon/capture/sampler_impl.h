@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of a sampler, shared by the files that make it up: sampler.c (rows, names, the sample),
- * sampler_facts.c (what is kept since the start of the run: jobs, advice, program runs),
- * sampler_evictions.c (who pushed pages out). Nobody else includes this.
+ * Internals of a sampler, shared by its files: sampler.c (rows, names, the sample), sampler_facts.c
+ * (values since the start of the run: jobs, advice, program runs), sampler_evictions.c (evictors).
+ * No other file includes this.
  */
 #ifndef SAMPLER_IMPL_H
 #define SAMPLER_IMPL_H
@@ -22,12 +22,12 @@ struct sampler {
 	struct name_table *names;
 	struct fs_table *filesystems;
 	struct trace_ring *traces; /* NULL: absent */
-	bool names_handed_out;	   /* with the last sample, which is over now */
+	bool names_handed_out;	   /* at the last sample, which has ended */
 	struct job_row *job_rows, *job_rows_again;
 	struct file_row_key *keys;
 	struct file_row *rows;
 	uint32_t max_rows, max_blocks;
-	uint32_t pages_left; /* that had left the cache when room was last made, modulo 2^32 */
+	uint32_t pages_left; /* evicted pages when room was last made, modulo 2^32 */
 	struct sample_file *files;
 	size_t nr_files, max_files;
 	struct sample_advice *advice;
@@ -37,19 +37,19 @@ struct sampler {
 	size_t nr_evictions, max_evictions;
 	struct sample_adder *adders;
 	size_t nr_adders, max_adders;
-	/* Without memory here; and all that samples had so far. */
+	/* Lost here for lack of memory; and the total of all samples so far. */
 	uint64_t evictors_full[EVICT_NR], adders_full;
 	uint64_t full_reported[EVICT_NR], adders_full_reported;
 	struct sample_evictions seen;
-	struct sample_job jobs[JOB_NR]; /* as of the latest look */
+	struct sample_job jobs[JOB_NR]; /* at the latest read */
 	int64_t rest[JOB_NR][C_NR];
-	int64_t unsettled; /* resident_unused of all samples: the pages whose fate is open */
+	int64_t unsettled; /* resident_unused of all samples: the pages of open fate */
 };
 
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
-/* Into evictions and adders: of a generation that is quiet, between the begin of a sample and its
- * end. */
+/* Reads evictions and adders of the quiet generation, between the beginning and the end of a
+ * sample. */
 bool sampler_sees_evictors(const struct sampler *s);
 void sampler_evictions_begin(struct sampler *s);
 int sampler_evictions_drain(struct sampler *s, uint32_t generation);

@@ -11,8 +11,8 @@
 #include "cachemon/capture/probe_set_impl.h"
 #include "cachemon/base/clock.h"
 
-#define WARM_MAX     8	  /* traced at a time because they are read most */
-#define WARM_LOOKUPS 1000 /* in an interval, and a fiftieth of all */
+#define WARM_MAX     8	  /* files traced at a time because they are read most */
+#define WARM_LOOKUPS 1000 /* pages in an interval, and 2 % of all */
 
 struct trace_ring {
 	struct probe_set *set;
@@ -27,7 +27,7 @@ static int on_record(void *ctx, void *data, size_t size)
 {
 	struct trace_ring *r = ctx;
 
-	/* For a file that there was no memory for: it is not in the database at all. */
+	/* For a file without memory for it: it is not in the database at all. */
 	traces_take(r->traces, data, size);
 	return 0;
 }
@@ -73,7 +73,7 @@ static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key 
 	return &r->shared->filter[(key->ino ^ key->ino >> 10) & (NR_TRACE_FILTER - 1)];
 }
 
-/* The file's events are sent no more. */
+/* Stops the file's events. */
 static void release_traced_file(struct trace_ring *r, struct traced_file *f,
 				enum traced_state state)
 {
@@ -97,8 +97,8 @@ static void end_traced_file(struct trace_ring *r, struct traced_file *f, const c
 	traces_end(f, reason);
 }
 
-/* As in a burst: what would be chosen lowers the threshold, so that the others still stand for all.
- */
+/* As in a burst: a file that would be chosen lowers the threshold instead, so that the others
+ * still represent all files. */
 static void choose_none(struct trace_ring *r)
 {
 	r->shared->burst = TRACE_BURST_MAX;
@@ -146,7 +146,7 @@ static uint32_t state_of(struct trace_ring *r, const struct traced_file *f)
 	return bpf_map_lookup_elem(r->fd, &f->key, &value) ? 0 : value.state;
 }
 
-/* Traces that the programs ended, and those that could not be kept here. */
+/* Traces ended by the programs, or dropped here for lack of memory. */
 static void see_ended(struct trace_ring *r)
 {
 	r->shared->ended = 0;
@@ -193,7 +193,7 @@ static void add_warm(struct trace_ring *r, const struct file_key *key)
 	struct traced value = {.state = TRACED_LIVE};
 
 	value.number = __atomic_add_fetch(&r->shared->numbers, 1, __ATOMIC_SEQ_CST);
-	/* When it moves, no CPU counts reads without looking at each any more. */
+	/* After it has moved, every CPU examines each read again. */
 	value.from_epoch = skel->bss->shared.epoch + 1;
 	if (traces_add_warm(r->traces, value.number, key))
 		return;
@@ -206,7 +206,7 @@ static void add_warm(struct trace_ring *r, const struct file_key *key)
 	}
 }
 
-/* The file that was read most in this interval, if it is not traced and was read a lot. */
+/* The file read most in this interval, if it is not traced and was read enough. */
 static void see_most_read(struct trace_ring *r, const struct sample *s)
 {
 	const struct sample_file *most = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs: one function a verb, in a file of its own, with the verb as argv[0]. Each parses its
- * options, prints, and returns the exit status. They and report/ alone print. What a verb is called
- * with is in its table.
+ * The verbs: one function per verb, in its own file, with the verb as argv[0]. Each parses its
+ * options, prints, and returns the exit status. Only they and report/ print. The table of a verb
+ * has its options.
  */
 #ifndef CMD_H
 #define CMD_H
@@ -31,18 +31,16 @@ int cmd_selftest(int argc, char **argv);
 int cmd_mark(int argc, char **argv);
 int cmd_complete(int argc, char **argv);
 
-/* A line on standard error, after the program's name. What is foreign in it becomes inert. */
+/* Prints a line to standard error, after the program's name. Foreign text is escaped. */
 void cmd_say(const char *text);
 
-/* Output that could not be written is a failure, also that of the last flush. Returns the status to
- * exit with. */
+/* Reports output errors, including those of the last flush. Returns the exit status. */
 int cmd_finish(int status);
 
-/* The database that is not named: $CACHEMON_DB, else the user's own; free() it. 0, or -errno with a
- * text. */
+/* The default database: $CACHEMON_DB, else the user's own; free() it. 0, or -errno with a text. */
 int cmd_default_db(const struct invoker *inv, char **ret_path, struct errtext *err);
-/* Where to look for a site's rules: /etc, the user's own, $CACHEMON_RULES, --rules (named; NULL:
- * not given). 0, or -ENOMEM with a text. Free with rule_dirs_free(). */
+/* Directories of a site's rules: /etc, the user's own, $CACHEMON_RULES, --rules (named; NULL:
+ * not given). 0, or -ENOMEM with a text. Call rule_dirs_free(). */
 int cmd_rules(const struct invoker *inv, const char *named, struct rule_dirs *ret,
 	      struct errtext *err);
 /* A report_options.on_problem: prints to stderr and counts in *(size_t *)arg. */

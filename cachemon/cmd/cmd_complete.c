@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For the completions of the shells: the names there are. Says nothing when there are none,
- * whatever the reason: a shell would show it in the midst of what is being typed.
+ * Prints names for shell completions. On any error it prints nothing, because a shell would show
+ * the message in the middle of the command line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int put_findings(const struct invoker *inv, const char *named, struct err
 	for (size_t i = 0; !ret && i < set.nr_rules; i++)
 		run_name_offer(stdout, set.rules[i].id, strlen(set.rules[i].id),
 			       set.rules[i].title);
-	/* 'explain' shows notes on other subjects as well. */
+	/* 'explain' also shows notes on other subjects. */
 	for (size_t i = 0; !ret && i < set.nr_notes; i++)
 		if (!rule_set_rule(&set, set.notes[i].id))
 			run_name_offer(stdout, set.notes[i].id, strlen(set.notes[i].id),

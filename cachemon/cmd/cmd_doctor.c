@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The same kernel as root would find it, as far as BTF alone shows. */
+/* What root would find on this kernel, as far as BTF alone shows. */
 static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
 				struct probe_plan *ret_plan)
 {
@@ -108,7 +108,7 @@ static int look_at_path(struct doctor *d, const char *path, struct errtext *err)
 		   : 0;
 }
 
-/* Every kind of program is tried, which may take a while. */
+/* Tries every type of program, which may take a while. */
 static int examine_machine(struct doctor *d, const char *path, struct errtext *err)
 {
 	struct progress_show *progress = progress_show_begin();
@@ -170,7 +170,7 @@ int cmd_doctor(int argc, char **argv)
 	int ret = -ENOMEM;
 
 	usage_parse(&doctor_spec, parse_option, argc, argv, 0, &o);
-	libbpf_set_print(NULL); /* refusals are facts here, worded in the plan */
+	libbpf_set_print(NULL); /* the plan words rejections, which are facts here */
 	d = calloc(1, sizeof(*d));
 	if (d)
 		ret = examine_machine(d, o.path, &err);

@@ -92,10 +92,10 @@ static void put_rule(struct doc *d, const struct rule *r)
 	}
 }
 
-/* The lines of a paragraph that are collected so far. */
+/* The collected lines of a paragraph. */
 struct paragraph {
 	struct text_builder builder;
-	FILE *out; /* NULL: none has begun */
+	FILE *out; /* NULL: no paragraph has begun */
 };
 
 static void paragraph_add(struct paragraph *p, struct doc *d, struct span line)
@@ -120,7 +120,7 @@ static void paragraph_end(struct paragraph *p, struct doc *d)
 	p->out = NULL;
 }
 
-/* The Markdown of a note: headings, paragraphs, items of lists and blocks of code. */
+/* The Markdown of a note: headings, paragraphs, list items and code blocks. */
 static void put_body(struct doc *d, const char *body)
 {
 	struct lines lines = {.next = body};
@@ -167,7 +167,7 @@ static void put_note(struct doc *d, const struct note *n, bool is_of_rule, bool 
 	}
 	put_line(d, "Applies to", n->applies_to);
 	put_line(d, "When", n->precondition);
-	/* That of a finding is in the text. */
+	/* For a finding, the text already has it. */
 	if (!is_of_rule)
 		put_line(d, "Action", n->action);
 	put_line(d, "Risk", n->risk);
@@ -186,7 +186,7 @@ static void list_all(const struct rule_set *s)
 		printf("%-30s ", s->rules[i].id);
 		escape_lines(stdout, s->rules[i].title);
 	}
-	/* The program and a site also explain what no rule finds. */
+	/* Built-in and site notes also explain subjects without a rule. */
 	for (size_t i = 0; i < s->nr_notes; i++) {
 		if (rule_set_rule(s, s->notes[i].id))
 			continue;

@@ -78,8 +78,8 @@ const struct verb_spec mark_spec = {
 	.run = cmd_mark,
 };
 
-/* Until the mark was taken with its sample. It is recorded in any case: a script with 'set -e' goes
- * on. */
+/* Waits until a sample was taken for the mark. The mark is recorded in any case, so that a
+ * script with 'set -e' continues. */
 static void wait_taken(int fd)
 {
 	uint64_t end = clock_now_ns() + WAIT_NS;
@@ -102,7 +102,7 @@ static int send_mark(const char *path, const struct options *o)
 
 	if (fd < 0)
 		return fd;
-	/* At most PIPE_BUF: whole, or not at all. */
+	/* At most PIPE_BUF bytes, so that the write is atomic. */
 	if (write(fd, line, (size_t)n) < 0)
 		return -errno;
 	if (!o->no_wait)

@@ -31,15 +31,15 @@ enum { NAMES_MAX = 1000, PRINTED_MAX = 20 };
 
 struct options {
 	struct report_args args;
-	const char *reports; /* NULL: no directory of reports */
+	const char *reports; /* NULL: no report directory */
 	const char *names[NAMES_MAX];
 	size_t nr_names;
 	uint64_t keep;
 	bool deletes, keeps, since;
-	int64_t since_ns; /* since 1970; INT64_MIN: all */
+	int64_t since_ns; /* since 1970; INT64_MIN: all runs */
 };
 
-/* "2026-11-23", "2026-11-23 22:11" of local time; or how long ago: "7d", "12h". */
+/* "2026-11-23", "2026-11-23 22:11" in local time; or an age: "7d", "12h". */
 static int64_t take_since(const char *arg, struct argp_state *state)
 {
 	static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"};
@@ -127,11 +127,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-/* Runs that are to go. */
+/* The runs to delete. */
 struct going {
 	size_t nr, room;
 	int64_t *ids;
-	char lines[PRINTED_MAX][160]; /* what is printed of the first ones */
+	char lines[PRINTED_MAX][160]; /* names of the first ones, for the message */
 	char last[160];
 };
 
@@ -202,7 +202,7 @@ static int64_t file_bytes(const char *path)
 	return stat(path, &st) ? 0 : st.st_size;
 }
 
-/* A writer that was killed leaves its newest rows in the -wal. */
+/* A killed writer leaves its newest rows in the -wal file. */
 static int64_t bytes_of(const char *path)
 {
 	_cleanup_free_ char *wal = NULL;
@@ -210,7 +210,7 @@ static int64_t bytes_of(const char *path)
 	return file_bytes(path) + (text_print(&wal, "%s-wal", path) ? 0 : file_bytes(wal));
 }
 
-/* A list of thousands would hide what follows it. */
+/* A list of thousands would scroll away what follows it. */
 static void print_gone(const struct going *g, int64_t freed)
 {
 	for (size_t i = 0; i < g->nr && i < PRINTED_MAX; i++)

@@ -24,8 +24,7 @@
 
 #define TRIES 5
 
-/* The per-read hook: on, as at level full, or off, as at level cold and between the slices of a run
- * without options. */
+/* The per-read hook: on, as at level full, or off, as at level cold and between slices. */
 enum reads { READS_SEEN, READS_UNSEEN, READS_NR };
 
 struct selftest {
@@ -120,7 +119,7 @@ static int open_probes(struct selftest *st, struct errtext *err)
 	return 0;
 }
 
-/* The watched process: waits to be taken into the job, does the case, sends what is true. */
+/* The watched process: waits until it belongs to the job, runs the case, sends the true values. */
 static void child_main(const struct selftest *st, const struct selftest_case *c, int go, int out)
 {
 	struct selftest_truth t = {.major_faults = -1};
@@ -155,7 +154,7 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	if (pid < 0)
 		return errtext_set(err, -errno, "cannot fork: %s", strerror(errno));
 	if (!pid) {
-		/* Else it would never see that the parent gave up. */
+		/* Otherwise it would never notice that the parent gave up. */
 		close(go[1]);
 		close(out[0]);
 		child_main(st, c, go[0], out[1]);
@@ -188,14 +187,14 @@ static int add_sample(struct selftest *st, struct counters *sum, struct errtext 
 	return r;
 }
 
-/* What cachemon counted for the file since the last look. */
+/* What cachemon counted for the file since the last sample. */
 static int count_since(struct selftest *st, struct counters *ret, struct errtext *err)
 {
 	memset(ret, 0, sizeof(*ret));
 	return add_sample(st, ret, err);
 }
 
-/* A line that is seen when it is known: each case takes a while. */
+/* Printed as soon as it is known, because each case takes a while. */
 static void __attribute__((format(printf, 2, 3)))
 say_now(struct selftest *st, const char *format, ...)
 {
@@ -218,8 +217,8 @@ static int64_t report_difference(const char *name, int64_t truth, int64_t got)
 	return truth > got ? truth - got : got - truth;
 }
 
-/* Error in pages; a wrong number of calls or bytes counts as at least one. What only the per-read
- * hook sees is not claimed where that is off. */
+/* Error in pages; a wrong number of calls or bytes counts as at least one. While the per-read
+ * hook is off, its counters are not checked. */
 static int64_t compare_with_truth(const struct selftest_truth *t, const struct counters *c,
 				  enum reads reads)
 {
@@ -238,8 +237,8 @@ static int64_t compare_with_truth(const struct selftest_truth *t, const struct c
 	return error + (other ? 1 : 0);
 }
 
-/* 0 right, 1 wrong, < 0 failed; repeats what background reclaim disturbed, before it looks at the
- * figures. */
+/* 0 right, 1 wrong, < 0 failed; repeats a case that background reclaim disturbed before it
+ * checks the figures. */
 static int run_case(struct selftest *st, const struct selftest_case *c, enum reads reads,
 		    struct errtext *err)
 {
@@ -255,7 +254,7 @@ static int run_case(struct selftest *st, const struct selftest_case *c, enum rea
 		if (r)
 			return r;
 		if (t.disturbed && !strcmp(c->name, "warm") && i + 1 < TRIES) {
-			/* Fill it again. */
+			/* Fills the cache again. */
 			run_child(st, selftest_cases(&nr), &t, err);
 			count_since(st, &got, err);
 			continue;
@@ -323,11 +322,11 @@ static int switch_reads(struct selftest *st, enum reads reads, struct errtext *e
 
 	if (r)
 		return errtext_set(err, r, "cannot switch the per-read hook: %s", strerror(-r));
-	/* What the switch did to pages of the previous case does not count for the next one. */
+	/* Discards what the switch did to the previous case's pages. */
 	return count_since(st, &before, err);
 }
 
-/* How many are wrong, or < 0. */
+/* The number of wrong cases, or < 0. */
 static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 {
 	static const char *const headings[READS_NR] = {
@@ -353,7 +352,7 @@ static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 	return wrong;
 }
 
-/* Both ways; how many are wrong, or < 0. */
+/* With the hook on and off; the number of wrong cases, or < 0. */
 static int run_both(struct selftest *st, struct errtext *err)
 {
 	int nr, wrong = 0;

@@ -237,7 +237,8 @@ static int show_database(const struct top_options *o, struct top_capture *captur
 	if (r)
 		return r;
 	r = find_run(db, o, &run_id, about, sizeof(about), err);
-	/* Root may open what others may not; what is in it is read without that. */
+	/* Root can open databases that the invoker cannot; their content is read without root's
+	 * rights. */
 	if (!r && privileges_keep(0))
 		r = errtext_set(err, -EPERM, "cannot give up capabilities");
 	if (!r && top_session_begin(db, run_id, o->replay, &s))
@@ -285,7 +286,7 @@ static int show_captured(const struct top_options *o, struct top_capture *captur
 	return r ? r : show_database(o, capture, top_capture_db(capture), ret_signal, err);
 }
 
-/* A machine may lack the locale of whoever came to it by a network; UTF-8 it has all the same. */
+/* The machine may lack the locale of a remote user, but always has UTF-8. */
 static void take_locale(void)
 {
 	const char *all = getenv("LC_ALL"), *type = getenv("LC_CTYPE"), *lang = getenv("LANG");
@@ -295,7 +296,7 @@ static void take_locale(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* The viewer is the invoker before it reads a file or the description of its terminal. */
+/* The viewer becomes the invoker before it reads a file or the terminal's description. */
 static int run_top(const struct top_options *o, struct top_capture *capture, int *ret_signal,
 		   struct errtext *err)
 {

@@ -153,7 +153,7 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 		usage_error(state, "-- CMD: the command is empty");
 }
 
-/* What is counted, how often, and what it may cost. */
+/* What to count, how often, and at what cost. */
 static error_t parse_counting(int key, const char *arg, struct argp_state *state)
 {
 	static const char *const advice[] = {"effects", "calls"};
@@ -222,7 +222,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_REPORT:
 		usage_value(state, "--report", arg);
-		/* Standard output is CMD's; report -o - prints to it afterwards. */
+		/* Standard output belongs to CMD; report -o - prints to it afterwards. */
 		if (!strcmp(arg, "-") || report_format_of_path(arg, &format))
 			usage_reject(state, "--report", arg,
 				     "a file ending in .txt, .md, .html, .json, .csv or .yaml");
@@ -238,7 +238,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->rules = usage_value(state, "--rules", arg);
 		break;
 	case ARGP_KEY_ARG:
-		/* Not after "--": a selector without its dashes, or a forgotten "--". */
+		/* Not after "--": a selector without its dashes, or a missing "--". */
 		if (strcmp(state->argv[state->next - 2], "--"))
 			usage_error(state, "unexpected '%s'; a command goes after '--'", arg);
 		o->command = &state->argv[state->next - 1];
@@ -253,7 +253,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* The kernel checks the probes before it takes them, which a reader would wait for in silence. */
+/* The kernel verifies the probes first, which would leave the user waiting without a message. */
 static int load_probes(const struct watch_options *o, struct watch_run **ret, struct errtext *err)
 {
 	bool live = watch_live_possible(stderr);
@@ -292,7 +292,7 @@ int cmd_watch(int argc, char **argv)
 		status = watch_run_start(run, &err);
 	if (status) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
-		/* As a shell: what kept CMD from running is CMD's status, else 125. */
+		/* As a shell does: the status says what kept CMD from running, else 125. */
 		if (!o.command)
 			status = EXIT_FAILED;
 		else if (!run || !watch_run_command(run) ||

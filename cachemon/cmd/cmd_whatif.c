@@ -15,16 +15,16 @@
 #include "cachemon/report/whatif/whatif_cache.h"
 #include "cachemon/report/whatif/whatif_readahead_show.h"
 
-/* How the answer for a job is found, and how it is shown. */
+/* How to compute the answer for a job, and how to show it. */
 struct whatif_kind {
 	const char *name;
 	const char *title;
 	size_t answer_size;
-	/* Into zeroed memory of that size. 0, also when it has to say why it knows none; or -errno.
-	 */
+	/* Fills in zeroed memory of that size. 0, also if there is no answer but a reason; or
+	 * -errno. */
 	int (*load)(sqlite3 *db, int64_t job_id, void *answer, struct errtext *err);
 	void (*free)(void *answer);
-	/* Inside the job's object. */
+	/* Members of the job's object. */
 	void (*json)(struct tree *t, const struct model_run *run, const void *answer);
 	/* The job's part of the document, which is plain text. */
 	void (*text)(struct doc *d, const struct model_run *run, const struct model_job *job,
@@ -123,13 +123,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-/* What was asked, of which run, and the answer for each of its jobs; "(others)" has none. */
+/* The question, the run, and the answer for each of its jobs except "(others)". */
 struct answers {
 	const struct whatif_kind *kind;
 	bool json;
 	const struct progress_sink *progress;
 	struct model model;
-	char *of_job; /* of kind->answer_size each */
+	char *of_job; /* kind->answer_size bytes each */
 	size_t nr_loaded;
 };
 

@@ -28,7 +28,7 @@ static error_t take_text(struct llm_args *o, int key, const char *arg, struct ar
 	return 0;
 }
 
-/* What is wrong with the options themselves: the environment is looked at later. */
+/* Errors in the options themselves; the environment is checked later. */
 static void check_options(const struct llm_args *o, struct argp_state *state)
 {
 	struct llm_config config;
@@ -68,7 +68,7 @@ error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_stat
 	}
 }
 
-/* --notes, $CACHEMON_NOTES, or the user's own where there is such a directory. */
+/* --notes, $CACHEMON_NOTES, or the user's own directory if it exists. */
 static int find_notes(const struct llm_args *o, const struct invoker *as, char **ret)
 {
 	const char *named = o->notes ? o->notes : getenv("CACHEMON_NOTES");
@@ -114,7 +114,7 @@ static int print_body(void *arg, const struct model *m, struct errtext *err)
 	progress_over(p->how.progress);
 	if (fputs(body, stdout) < 0 || fflush(stdout))
 		return errtext_set(err, -errno, "cannot write the request: %m");
-	/* All of a URL may hold a secret. */
+	/* Any part of a URL may contain a secret. */
 	if (p->config.url)
 		endpoint_host(p->config.url, host, sizeof(host));
 	fprintf(stderr, "cachemon: not sent: %zu bytes, at most about %zu tokens, to %s\n",
@@ -176,7 +176,7 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	return ret;
 }
 
-/* A report_options.word. What fails here costs the words, not the report. */
+/* A report_options.word. If it fails, the report has no model text but is still printed. */
 static int put_words(void *arg, struct model *m, struct errtext *err)
 {
 	struct llm_place *p = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the verbs that may ask a language model have in common: whether, whom and how; `advise
- * --llm` and `report --llm`, a report with a model's words in it, which comes whatever becomes of
- * the question. Owns those options, and what is said of the words on stderr.
+ * Shared by the verbs that may query a language model: whether, which model and how; `advise --llm`
+ * and `report --llm`, a report with a model's explanations, which is printed even if the query
+ * fails. Owns those options, and the messages about the model on stderr.
  */
 #ifndef CMD_LLM_ARGS_H
 #define CMD_LLM_ARGS_H
@@ -17,7 +17,7 @@
 enum {
 	OPT_LLM = 512,
 	OPT_LLM_DRY_RUN,
-	OPT_LLM_URL, /* and the others of llm_texts */
+	OPT_LLM_URL, /* and the other members of llm_texts */
 	OPT_LLM_MODEL,
 	OPT_LLM_API,
 	OPT_LLM_JSON,
@@ -30,7 +30,7 @@ enum {
 	OPT_LLM_NOTES,
 };
 
-/* Rows of a table of options. */
+/* Rows of an option table. */
 /* clang-format off */
 #define LLM_ARGS                                                                                   \
 	{{"llm", OPT_LLM, NULL, 0,                                                                 \
@@ -72,36 +72,36 @@ enum {
 /* clang-format on */
 
 struct llm_args {
-	struct report_args args; /* first: report_args_option() takes it */
-	bool asked;		 /* --llm, or what implies it */
+	struct report_args args; /* first: report_args_option() handles it */
+	bool asked;		 /* --llm, or an option that implies it */
 	bool dry_run;
-	bool names; /* as they are */
+	bool names; /* unredacted */
 	const char *question, *notes;
 	struct llm_config options;
-	bool given; /* an option that needs asked */
+	bool given; /* an option that requires asked */
 };
 
-/* ARGP_ERR_UNKNOWN: it is none of these. At ARGP_KEY_END checks that they go together. */
+/* ARGP_ERR_UNKNOWN: not one of these options. At ARGP_KEY_END checks their combination. */
 error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state);
 
-/* A question while it is asked. */
+/* A query in progress. */
 struct llm_place {
 	struct llm_args *o;
-	/* What is made of the run, arg: this; NULL: a report. 0 or -errno with a text. */
+	/* Makes the output of the run, with arg this; NULL: a report. 0 or -errno with a text. */
 	int (*use)(void *arg, const struct model *m, struct errtext *err);
 	struct llm_config config;
 	struct word_how how;
 	struct wording wording;
-	int status; /* of use, when all else went well */
+	int status; /* the answer is usable, if everything else went well */
 };
 
-/* Asks, with the environment of the invoker; or prints what would be sent. Returns the exit status.
- * What is wrong in the environment costs a report its words alone. */
+/* Queries the model with the invoker's environment, or prints what would be sent. Returns the
+ * exit status. An error in the environment only costs the model's text. */
 int llm_args_run(struct llm_place *p);
-/* Keeps what was asked and answered; says where, when that is not the database. */
+/* Saves question and answer; prints where, if not in the database. */
 void llm_args_keep(const struct llm_place *p, int64_t run_id);
 
-/* A report, for usage_parse() and after it: returns the exit status. */
+/* A report, for usage_parse() and afterwards: returns the exit status. */
 error_t llm_report_parse(int key, char *arg, struct argp_state *state);
 int llm_report_show(struct llm_args *args);
 

@@ -184,7 +184,7 @@ int report_args_run(struct report_args *args,
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* A page of its own, through the user's pager. */
+/* A page, through the user's pager. */
 static int show_paged(const struct report_options *report, struct errtext *err)
 {
 	struct text_builder b;
@@ -199,7 +199,7 @@ static int show_paged(const struct report_options *report, struct errtext *err)
 	return pager_show(text, b.len, err);
 }
 
-/* On a terminal text is one screen, unless a language model was asked for words. */
+/* On a terminal, text is one screen unless a language model was queried. */
 static int show_text(const struct report_args *args, struct errtext *err)
 {
 	struct report_options report = args->report;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the verbs that show what is in a database have in common: which database, run and job, which
- * format, where to. Owns those options, their texts and checks, and the way to the database and
- * back. A verb with more than that parses its own and passes the rest on.
+ * Shared by the verbs that show a database: which database, run and job, which format, and the
+ * output. Owns these options, their texts and checks, and the opening of the database. A verb with
+ * more options parses those and passes the rest on.
  */
 #ifndef REPORT_ARGS_H
 #define REPORT_ARGS_H
@@ -29,7 +29,7 @@ enum {
 };
 
 #define REPORT_ARGS_FORMATS "text|md|html|json|csv|yaml"
-/* Rows of a table of options. */
+/* Rows of an option table. */
 #define REPORT_ARGS_DB                                                                             \
 	{                                                                                          \
 		{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", \
@@ -75,32 +75,33 @@ enum {
 			VALUE_FILE                                                                 \
 	}
 
-/* The formats of a verb that has not all of them. */
+/* The formats of a verb that does not have all. */
 struct report_args_formats {
 	bool (*has)(enum report_format format);
 	const char *names;   /* "text, md" */
 	const char *endings; /* ".txt or .md" */
 };
 
-/* Of pages that are no report of one run: all but CSV and YAML. */
+/* For pages that are not a report of one run: all except CSV and YAML. */
 extern const struct report_args_formats report_args_pages;
 
 struct report_args {
 	struct report_options report;
 	const struct report_args_formats *formats; /* NULL: all */
 	const char *named;			   /* database; NULL: the default */
-	const char *rules;			   /* NULL: none was named */
-	bool operand;				   /* named without --db */
+	const char *rules;			   /* NULL: not given */
+	bool operand;				   /* given without --db */
 	bool format_given;
 	bool full, brief, no_pager; /* of text */
-	struct rule_dirs dirs;	    /* of report.rules, while it runs */
-	size_t problems;	    /* of these rules, which were printed */
+	struct rule_dirs dirs;	    /* for report.rules, during the call */
+	size_t problems;	    /* number of printed problems of these rules */
 };
 
-/* For a verb's own parser, with what it does not know. All is checked before anything is opened. */
+/* A verb's own parser passes unknown options here. Everything is checked before anything is
+ * opened. */
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state);
 
-/* A database without --db; one that is named twice is refused. */
+/* A database given without --db; two are rejected. */
 void report_args_operand(struct report_args *o, char *arg, struct argp_state *state);
 
 /* The value of --run. */
@@ -108,16 +109,15 @@ void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *r
 
 struct invoker;
 /*
- * Calls show(arg, as) with the database and the rules known, prints what went wrong. show: 0,
- * -errno with a text, or 1 when all was shown and there is something to complain about. Returns the
- * exit status.
+ * Calls show(arg, as) with database and rules resolved, and prints errors. show: 0, -errno with a
+ * text, or 1 if everything was shown but there are problems. Returns the exit status.
  */
 int report_args_run(struct report_args *args,
 		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
 		    void *arg);
-/* That of a report. */
+/* The show() of a report. */
 int report_args_show(struct report_args *args);
-/* What it shows, for a show() of one's own. */
+/* The part that it shows, for a verb's own show(). */
 int report_args_show_report(const struct report_args *args, struct errtext *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a verb is from outside: its words, options and examples, in one table each. Parsing, --help,
- * the manual pages and the completions of the shells are all made from it. Owns the types and what
- * can be asked of a table; prints nothing. All functions are in cmd.c.
+ * The interface of a verb: its words, options and examples, in one table per verb. Parsing, --help,
+ * the manual pages and shell completions are all generated from it. Owns the types and the queries
+ * on a table; prints nothing. All functions are in cmd.c.
  */
 #ifndef SPEC_H
 #define SPEC_H
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a value is: what a shell offers for it. */
+/* The type of a value, which decides what a shell offers for it. */
 enum value_kind {
-	VALUE_NONE, /* an option without one, or a heading */
+	VALUE_NONE, /* an option without a value, or a heading */
 	VALUE_FILE,
 	VALUE_DIRECTORY,
 	VALUE_PATH,    /* a file or a directory */
@@ -25,12 +25,12 @@ enum value_kind {
 	VALUE_DURATION,
 	VALUE_PERCENT,
 	VALUE_NUMBER,
-	VALUE_TEXT,    /* nothing that could be offered */
+	VALUE_TEXT,    /* nothing to offer */
 	VALUE_COMMAND, /* with its own words, after "--" */
 	VALUE_NR,
 };
 
-/* One whose option has a doc and no name is a heading. */
+/* Rows; an option with a doc but no name is a heading. */
 struct option_spec {
 	struct argp_option option;
 	enum value_kind value;
@@ -49,32 +49,32 @@ struct example {
 struct verb_spec {
 	const char *name;
 	const char *help;     /* continues "cachemon NAME: ", without a full stop */
-	const char *operands; /* as in a usage line; NULL: none */
+	const char *operands; /* as in a usage line; NULL: no operands */
 	enum value_kind operand;
-	const struct example *examples;	   /* ends with an empty one */
-	const struct option_spec *options; /* ends with an empty one */
-	const char *notes;		   /* paragraphs, with an empty line between them */
+	const struct example *examples;	   /* ends with an empty row */
+	const struct option_spec *options; /* ends with an empty row */
+	const char *notes;		   /* paragraphs, separated by empty lines */
 	int (*run)(int argc, char **argv);
-	bool measures; /* the others do without what a user was given for measuring */
-	bool hidden;   /* for programs; in no list */
+	bool measures; /* other verbs drop the capabilities for measuring */
+	bool hidden;   /* for programs; not listed */
 };
 
 bool option_spec_end(const struct option_spec *o);
 bool option_spec_heading(const struct option_spec *o);
-/* 0: it has no letter. */
+/* 0: no letter. */
 char option_spec_letter(const struct option_spec *o);
 
 /* --help, which every verb has. */
 const struct option_spec *option_spec_help(void);
 
-/* The i-th of the words "a|b|c": its length, 0 after the last. */
+/* The length of the i-th of the words "a|b|c"; 0 after the last. */
 size_t choice_of(const char *words, size_t i, const char **ret_word);
 
-/* All verbs, hidden ones last, in the order in which they are shown. */
+/* All verbs in display order, hidden ones last. */
 const struct verb_spec *const *verbs_all(size_t *ret_nr);
-/* NULL: there is none. */
+/* NULL: no such verb. */
 const struct verb_spec *verb_find(const char *name);
-/* What is shown for the program as a whole; ends with an empty one. */
+/* Examples of the whole program; ends with an empty row. */
 const struct example *program_examples(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { AT_VERB = 12, AT_OPTION = 22, AT_WHY = 6 };
 
-/* One paragraph, its lines from a column on; the cursor is at the column `at`. */
+/* Prints one paragraph, indented to a column; the cursor is at the column `at`. */
 static void put_paragraph(FILE *out, const char *text, size_t len, int from, int at)
 {
 	const char *end = text + len;
@@ -50,7 +50,7 @@ static void put_examples(FILE *out, const struct example *examples)
 	}
 }
 
-/* What stands for a value; one of many words goes on below. Returns the column after it. */
+/* Prints an option's placeholder; one of many words continues below. Returns the next column. */
 static int put_value(FILE *out, const char *value, int at)
 {
 	at += fprintf(out, " ");
@@ -113,7 +113,7 @@ void help_verb(FILE *out, const struct verb_spec *spec)
 {
 	int at = fprintf(out, "cachemon %s:", spec->name);
 
-	/* The first line may go on below itself, but not from the margin's other side. */
+	/* The first line may continue below itself, but never from the left margin. */
 	put_paragraph(out, spec->help, strlen(spec->help), 2, at);
 	putc('\n', out);
 	put_examples(out, spec->examples);
@@ -230,7 +230,7 @@ struct parse {
 	void *input;
 };
 
-/* All options as argp takes them; NULL: no memory. */
+/* All options in argp's form; NULL: no memory. */
 static struct argp_option *options_of(const struct verb_spec *spec)
 {
 	struct argp_option *options = NULL;
@@ -257,7 +257,7 @@ static bool begins(const char *name, const char *with, size_t len)
 	return strncmp(name, with, len) == 0;
 }
 
-/* The option that this word is, alone and in need of a value; or NULL. */
+/* The option that this word is, if it needs a value and has none; or NULL. */
 static const struct argp_option *wants_value(const struct argp_option *options, const char *word)
 {
 	for (const struct argp_option *o = options; o->name || o->key || o->doc; o++) {
@@ -265,7 +265,7 @@ static const struct argp_option *wants_value(const struct argp_option *options, 
 			continue;
 		if (word[0] == '-' && word[1] == o->key && !word[2])
 			return o;
-		/* getopt takes any beginning of a long name. */
+		/* getopt accepts any unique prefix of a long name. */
 		if (o->name && begins(word, "--", 2) && word[2] &&
 		    begins(o->name, word + 2, strlen(word + 2)))
 			return o;
@@ -281,7 +281,7 @@ static bool is_unsafe(const char *word)
 	return false;
 }
 
-/* A long option that does not exist, and is not the beginning of one. */
+/* A long option that does not exist and is not a prefix of one. */
 static void check_long(const struct argp_option *options, const char *name, const char *word)
 {
 	size_t len = strcspn(word + 2, "=");
@@ -305,14 +305,14 @@ static void check_long(const struct argp_option *options, const char *name, cons
 	refuse(name, "unrecognized option '--%.*s'", len < 512 ? (int)len : 512, word + 2);
 }
 
-/* The last two are argp's own, which scripts may have. */
+/* The last two are argp's own, which scripts may use. */
 static bool asks_help(const char *word)
 {
 	return !strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-?") ||
 	       !strcmp(word, "--usage");
 }
 
-/* What getopt would take for a value, or show as it is. */
+/* Words that getopt would take as a value, or print unescaped. */
 static void check_words(const struct argp_option *options, const char *name, int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -328,8 +328,7 @@ static void check_words(const struct argp_option *options, const char *name, int
 	}
 }
 
-/* Help is given before anything else is looked at: whoever asks for it may not know what is wrong.
- */
+/* Help comes first: a user who asks for it may not know the error. */
 static bool help_wanted(const struct argp_option *options, int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -373,10 +372,10 @@ void usage_parse(const struct verb_spec *spec, argp_parser_t parser, int argc, c
 	if (help_wanted(options, argc, argv))
 		show_help(spec);
 	check_words(options, name, argc, argv);
-	argv[0] = name; /* what messages begin with */
+	argv[0] = name; /* prefix of messages */
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, flags | ARGP_NO_HELP, NULL, &parse)) {
-		/* getopt has said what is wrong. */
+		/* getopt has printed the error. */
 		fprintf(stderr, "Try '%s --help'.\n", name);
 		exit(EXIT_USAGE);
 	}

@@ -11,11 +11,11 @@
 #include "cachemon/base/human.h"
 #include "cachemon/base/process.h"
 
-/* Columns from which on the elapsed time and spaces have room. */
+/* Minimum columns for the elapsed time and spaces. */
 enum { WIDE = 104 };
 
-/* The ^C of a terminal that shows it must not wrap the line: without room after the line it goes
- * over its beginning, as the figures of an estimate need all of the usual 80 columns. */
+/* A terminal that shows ^C must not wrap the line: if there is no room after the line, ^C goes
+ * over its beginning, because the figures of an estimate need all of the usual 80 columns. */
 #define APART "  "
 #define BACK  "\r"
 
@@ -30,7 +30,7 @@ bool watch_live_possible(FILE *out)
 	return terminal_rewrites(out);
 }
 
-/* A field that has no room is left out, and all after it. */
+/* Leaves out a field that does not fit, and all fields after it. */
 static void put_field(struct line *l, const char *name, const char *value, int width)
 {
 	char field[80];
@@ -81,30 +81,30 @@ static const char *after_line(const struct line *l)
 
 /*
  * The last row of a terminal that CMD writes to. The rows above it are a scrolling region
- * (DECSTBM), so that what CMD writes neither sticks to the line nor is overwritten by it: CMD's
- * cursor stays in the region, and each write of ours saves and restores it (DECSC, DECRC) in one
- * write(2), which the terminal does not mix with CMD's.
+ * (DECSTBM), so that CMD's output and the line do not overwrite each other. CMD's cursor stays in
+ * the region: each update saves and restores it (DECSC, DECRC) in one write(2), which the terminal
+ * does not mix with CMD's.
  */
 #define SAVE	"\0337"
 #define RESTORE "\0338"
-/* The row below, which scrolls at the bottom, and back: the last row is free then. */
+/* Moves down one row, which scrolls at the bottom, and back, so that the last row is free. */
 #define DOWN "\033D"
 #define UP   "\033[A"
 
-/* All rows scroll again; what is below CMD's cursor is the line as it was, if it is there still. */
+/* All rows scroll again; the old line remains below CMD's cursor. */
 #define FORGET SAVE "\033[r" RESTORE "\033[J"
 
 enum { ROWS_LEAST = 4, APART_BYTES = 512 };
 
-/* The last row is as any again. */
+/* The last row is an ordinary one again. */
 static int print_end(char *text, size_t size, unsigned int rows)
 {
 	return snprintf(text, size, SAVE "\033[r\033[%u;1H\033[0m\033[K" RESTORE, rows);
 }
 
 /*
- * A watch that is killed, or crashes, leaves its terminal to a process of its own, which waits for
- * the end of the watch. Signals that end a watch are blocked here as they are there.
+ * A process that restores the terminal after the watch ends, even if it was killed or crashed. It
+ * blocks the signals that end a watch.
  */
 static void __attribute__((noreturn)) become_keeper(int from, int to, unsigned int rows)
 {
@@ -112,7 +112,7 @@ static void __attribute__((noreturn)) become_keeper(int from, int to, unsigned i
 	char text[APART_BYTES];
 	ssize_t n;
 
-	/* Probes end with the watch: none is held open. */
+	/* Closes the rest, because open probes would outlive the watch. */
 	if (process_keep_only(fds, 2))
 		_exit(1);
 	/* The shell has the terminal by then. */
@@ -125,7 +125,7 @@ static void __attribute__((noreturn)) become_keeper(int from, int to, unsigned i
 	_exit(n != to);
 }
 
-/* Without one, killed, the region stays. */
+/* Without this process, a killed watch would leave the region. */
 static void begin_keeper(FILE *out, struct watch_place *p)
 {
 	int ends[2];
@@ -143,7 +143,7 @@ static void begin_keeper(FILE *out, struct watch_place *p)
 	}
 }
 
-/* The terminal is not its to mend any more. */
+/* The terminal now belongs to another job. */
 static void end_keeper(struct watch_place *p)
 {
 	if (!p->keeper)
@@ -160,7 +160,7 @@ static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const
 	char all[APART_BYTES];
 	int n = 0;
 
-	/* Another job may have set a region, or none. */
+	/* Another job may have set or reset the region. */
 	if (p->rows && (p->lost || p->rows != rows))
 		n = snprintf(all, sizeof(all), FORGET);
 	if (p->lost || p->rows != rows)
@@ -168,7 +168,7 @@ static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const
 			      rows - 1);
 	n += snprintf(all + n, sizeof(all) - (size_t)n, SAVE "\033[%u;1H\033[0m\033[K%s" RESTORE,
 		      rows, text);
-	/* It knows the row that it was begun with. */
+	/* The process only knows the row from its start. */
 	if (p->rows != rows)
 		end_keeper(p);
 	p->rows = rows;
@@ -179,8 +179,8 @@ static void put_apart(FILE *out, struct watch_place *p, unsigned int rows, const
 		begin_keeper(out, p);
 }
 
-/* One line, never wrapped; '~' marks an estimate, '-' what is not known. Fields keep their places
- * while the figures change. */
+/* One line, never wrapped; '~' marks an estimate, '-' an unknown value. Fields keep their
+ * positions while the figures change. */
 void watch_live_show(FILE *out, struct watch_place *place, const struct watch_figures *f)
 {
 	const char *mark = f->estimated ? "~" : "";
@@ -207,7 +207,7 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 		put_rate(&l, "lookups", f->lookups_per_s, mark);
 		put_rate(&l, "miss", f->misses_per_s, "");
 	}
-	/* Before what a narrow terminal has no room for. */
+	/* Comes before fields that a narrow terminal has no room for. */
 	if (f->over_budget)
 		put_share(&l, "over budget", f->own_share, "");
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
@@ -233,7 +233,7 @@ void watch_live_note(FILE *out, const char *text)
 	fflush(out);
 }
 
-/* What is written next begins at the left: blanks reach the next row unless the cursor is there. */
+/* Moves the cursor to the left: otherwise the blanks would reach the next row. */
 static void begin_row(FILE *out)
 {
 	size_t columns = 0, rows = 0;

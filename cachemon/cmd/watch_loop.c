@@ -19,31 +19,31 @@
 #include "cachemon/report/run/report.h"
 #include "cachemon/watch/watch.h"
 
-#define TICK_NS 50000000ULL /* how often the maps' fill level is looked at */
-/* Names come one by one: to wake for each would cost more than to take them. */
+#define TICK_NS 50000000ULL /* interval between checks of the maps' fill level */
+/* Names come one by one: waking for each would cost more than taking them. */
 #define NAMES_NS 5000000ULL
-/* A sample for marks, and then none for so many times as long as it took: marks in between share
- * the next one. */
+/* After a sample for marks, no other one for this many times its duration: marks in between
+ * share the next one. */
 #define MARKS_PAUSE 20
 
 struct loop {
 	const struct watch_options *o;
 	struct watch_run *run;
-	struct watch_view *view; /* NULL: none, or none any more */
+	struct watch_view *view; /* NULL: none, or no longer */
 	struct signal_state signals;
 	int signal_fd;
 	struct watch_place place; /* of the line */
 	bool live;		  /* stderr is a terminal: show the line */
 	bool measuring;		  /* the run is not finished yet */
-	bool stop;		  /* leave the loop, whatever CMD does */
+	bool stop;		  /* leave the loop, even if CMD still runs */
 	bool ended;		  /* CMD has ended */
-	bool broken;		  /* the loop itself cannot go on */
-	bool failed;		  /* the record is not whole */
+	bool broken;		  /* the loop itself failed */
+	bool failed;		  /* the record is incomplete */
 	int status;		  /* its status */
 	uint64_t start_ns, next_ns;
-	uint64_t names_ns; /* until then names wait */
+	uint64_t names_ns; /* names wait until then */
 	uint64_t marks_ns; /* likewise marks */
-	bool marked;	   /* some wait, and a sample is due for them */
+	bool marked;	   /* marks wait for a sample */
 };
 
 int watch_signals_open(void)
@@ -59,7 +59,7 @@ int watch_signals_open(void)
 	sigaddset(&set, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	/* Blocked while there is a line: at any other time it stops this process as any. */
+	/* Blocked while there is a line; otherwise it stops this process as usual. */
 	sigaddset(&set, SIGTSTP);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
@@ -72,8 +72,8 @@ struct ended_run {
 	int64_t run_id;
 };
 
-/* With a site's rules, as report and advise have them. What is wrong with these is said; the report
- * is there all the same, and the status is the command's. */
+/* With a site's rules, as in report and advise. Their errors are printed; the report still
+ * comes, and the status is the command's. */
 static int write_report(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
@@ -118,8 +118,8 @@ static int print_summary(void *arg, struct errtext *err)
 	return r;
 }
 
-/* The summary and the report; -errno: part of it is missing, and that was said. Whatever is read
- * from the database is read with the rights of the invoker alone. */
+/* Prints the summary and the report; -errno: part of it is missing, and the error was printed.
+ * The database is read only with the invoker's rights. */
 static int show_ended(const struct watch_options *o, const struct watch_run *run)
 {
 	struct ended_run ended = {o, watch_run_invoker(run), watch_run_db(run), watch_run_id(run)};
@@ -158,7 +158,7 @@ static void set_stop_blocked(bool blocked)
 	sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* From now on there is the line, where it can be shown. */
+/* Shows the line from now on, if possible. */
 static void begin_line(struct loop *l)
 {
 	l->live = watch_live_possible(stderr);
@@ -177,12 +177,11 @@ static void end_line(struct loop *l)
 	set_stop_blocked(false);
 }
 
-/* Ctrl-Z: the shell gets its terminal without the line. CMD is stopped by the terminal itself. */
+/* Ctrl-Z: removes the line before the shell gets the terminal. The terminal itself stops CMD. */
 static void stop_here(struct loop *l)
 {
 	end_line(l);
-	/* It has no effect in a session without a shell, or where the signal is ignored.
-	 */
+	/* Stopping has no effect in a session without a shell, or if the signal is ignored. */
 	raise(SIGTSTP);
 	begin_line(l);
 }
@@ -201,7 +200,7 @@ static void finish_run(struct loop *l)
 		return;
 	l->measuring = false;
 	end_line(l);
-	/* What is said at the end is for the screen that was there before. */
+	/* Final messages belong on the previous screen. */
 	if (l->view)
 		end_view(l);
 	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
@@ -250,7 +249,7 @@ static void sampled_marks(struct loop *l, uint64_t since)
 	l->marked = false;
 }
 
-/* Marks that come without an end, or after the run, must not keep this process busy. */
+/* An endless stream of marks, or marks after the run, must not keep this process busy. */
 static void on_marks(struct loop *l)
 {
 	l->marked = l->measuring && watch_run_marks_count(l->run);
@@ -268,7 +267,7 @@ static void on_time(struct loop *l)
 	watch_run_names(l->run);
 	watch_run_look(l->run);
 	watch_run_budget(l->run);
-	/* References come without waking anybody. */
+	/* References arrive without waking the process. */
 	watch_run_names(l->run);
 	if (slice && now >= slice)
 		watch_run_slice(l->run);
@@ -276,7 +275,7 @@ static void on_time(struct loop *l)
 		watch_run_sample(l->run, false);
 		sampled_marks(l, now);
 		if (now >= l->next_ns) {
-			/* A late tick does not make the next ones hurry. */
+			/* A late tick does not speed up the next ones. */
 			l->next_ns += watch_run_interval_ns(l->run);
 			if (l->next_ns <= now)
 				l->next_ns = now + watch_run_interval_ns(l->run);
@@ -315,7 +314,7 @@ static int timeout_ms(const struct loop *l)
 	return due <= now ? 0 : (int)((due - now + 999999) / 1000000);
 }
 
-/* A watched process or cgroup that is gone ends the run. */
+/* The run ends when the watched process or cgroup is gone. */
 static bool job_is_over(const struct loop *l)
 {
 	const struct selector *s = watch_run_selector(l->run);
@@ -334,7 +333,7 @@ static bool job_is_over(const struct loop *l)
 
 enum waited { SIGNALS, COMMAND, NAMES, MARKS, VIEW, INPUT, WAITED_COUNT };
 
-/* ready: which of them are. -1 on error. */
+/* ready: the readable descriptors. -1 on error. */
 static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 {
 	struct command *cmd = watch_run_command(l->run);
@@ -352,8 +351,8 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 	nfds_t n = 0;
 
 	/*
-	 * Those alone that there are: poll counts places, not descriptors,
-	 * against RLIMIT_NOFILE, which can be lowered from outside.
+	 * Passes only valid descriptors: poll counts entries against RLIMIT_NOFILE, which another
+	 * process can lower.
 	 */
 	for (enum waited w = 0; w < WAITED_COUNT; w++) {
 		ready[w] = false;
@@ -369,7 +368,7 @@ static int wait_for(struct loop *l, bool ready[WAITED_COUNT])
 	return 0;
 }
 
-/* What comes before the end is not for watch. */
+/* Earlier signals are not meant for watch. */
 static bool input_ended(void)
 {
 	char ignored[4096];
@@ -422,7 +421,7 @@ static void begin_showing(struct loop *l)
 		begin_line(l);
 }
 
-/* CMD's own failure is what its caller asks for first. */
+/* The caller cares most about CMD's own failure. */
 static int status_of_command(const struct loop *l)
 {
 	if (l->status || !l->failed)
@@ -447,7 +446,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 	finish_run(&l);
 	if (l.ended)
 		return status_of_command(&l);
-	/* Ctrl-C twice: CMD goes on, its status is not known. */
+	/* Ctrl-C twice: CMD continues, and its status is unknown. */
 	if (cmd) {
 		fprintf(stderr, "cachemon: the command (process %d) goes on unwatched\n",
 			(int)command_pid(cmd));

@@ -22,14 +22,14 @@
 #include "cachemon/top/top.h"
 
 /*
- * What is said while a full screen has the terminal: kept by a process of its own, which shows it
- * when the watch has gone, also where it crashed or was killed; the view, which would stay then, is
- * ended before. It keeps the first and the last part.
+ * Keeps messages while a full screen has the terminal. A separate process stores them and shows
+ * them after the watch, even if it crashed or was killed; before that it ends the view. It keeps
+ * the first and the last part.
  */
 enum { SAID_PART_BYTES = 32768 };
 enum { SAID_FROM, SAID_TO, SAID_VIEW, SAID_KEPT };
 
-/* The first bytes, and the last ones of those that came after them, in a ring. */
+/* The first bytes, and a ring of the last ones. */
 struct said {
 	char first[SAID_PART_BYTES], last[SAID_PART_BYTES];
 	size_t nr_first;
@@ -77,9 +77,8 @@ static void write_said(int fd, const struct said *s)
 }
 
 /*
- * The view gives the terminal back before anything is shown on it. A watch that ends in order has
- * ended it already; PR_SET_PDEATHSIG would not do for one that crashed, as an exec of root's clears
- * it.
+ * The view must return the terminal before messages are shown. A watch that ends in order has ended
+ * the view already. PR_SET_PDEATHSIG does not help after a crash, because root's exec clears it.
  */
 static void end_view_process(int pidfd)
 {
@@ -90,7 +89,7 @@ static void end_view_process(int pidfd)
 			;
 }
 
-/* Signals that end a watch are blocked here as they are there: this ends after it. */
+/* Blocks the signals that end a watch, because this process must end after it. */
 static void __attribute__((noreturn)) become_keeper(int from, int to, int view)
 {
 	const int fds[SAID_KEPT] = {[SAID_FROM] = from, [SAID_TO] = to, [SAID_VIEW] = view};
@@ -98,7 +97,7 @@ static void __attribute__((noreturn)) become_keeper(int from, int to, int view)
 	char text[4096];
 	ssize_t n;
 
-	/* Nothing else is held open: probes end with the watch. */
+	/* Closes the rest, so that probes end with the watch. */
 	if (process_keep_only(fds, SAID_KEPT))
 		_exit(1);
 	while ((n = read(SAID_FROM, text, sizeof(text))) > 0 || (n < 0 && errno == EINTR))
@@ -108,7 +107,7 @@ static void __attribute__((noreturn)) become_keeper(int from, int to, int view)
 	_exit(0);
 }
 
-/* stderr is what it was, and what was kept has been written to it. */
+/* Restores stderr, after the stored messages were written to it. */
 static void end_said(pid_t keeper, int stderr_fd)
 {
 	fflush(stderr);
@@ -120,7 +119,7 @@ static void end_said(pid_t keeper, int stderr_fd)
 		;
 }
 
-/* From here on this process' stderr goes there. *ret_stderr_fd is what it was. 0 or -errno. */
+/* Redirects this process's stderr there. *ret_stderr_fd is the old one. 0 or -errno. */
 static int begin_said(int view_pidfd, pid_t *ret_keeper, int *ret_stderr_fd)
 {
 	int ends[2], was, r = 0;
@@ -154,13 +153,13 @@ static int begin_said(int view_pidfd, pid_t *ret_keeper, int *ret_stderr_fd)
 struct watch_view {
 	pid_t pid;
 	int pidfd;
-	pid_t keeper;  /* of what is said meanwhile */
-	int stderr_fd; /* the one that was */
-	int tty;       /* -1: not known how it was */
+	pid_t keeper;  /* of the stored messages */
+	int stderr_fd; /* the original stderr */
+	int tty;       /* -1: unknown */
 	struct termios modes;
 };
 
-/* The environment may name the file that describes the terminal (TERMINFO, HOME). */
+/* The environment may name the terminal's description file (TERMINFO, HOME). */
 static int is_possible(int tty, bool *ret, struct errtext *err)
 {
 	struct access saved;
@@ -212,7 +211,7 @@ static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 	snprintf(db, sizeof(db), "%s", watch_run_db(run));
 	snprintf(id, sizeof(id), "%" PRId64, watch_run_id(run));
 	top_signals_default();
-	/* The view may do what its user may. */
+	/* The view has only its user's rights. */
 	if (tty < 0 || dup2(tty, STDIN_FILENO) < 0 || dup2(tty, STDOUT_FILENO) < 0 ||
 	    invoker_drop_permanently(watch_run_invoker(run)) || process_untraceable())
 		_exit(EXIT_FAILURE);
@@ -220,7 +219,7 @@ static void __attribute__((noreturn)) become_top(const struct watch_run *run)
 	_exit(EXIT_FAILURE);
 }
 
-/* As it is before there is a view. */
+/* Saves the settings from before the view. */
 static void look_at_terminal(struct watch_view *v)
 {
 	v->tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -274,7 +273,7 @@ void watch_view_end(struct watch_view *v)
 		while (waitpid(v->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	/* By the kernel's killer, say, when memory is short: it could leave nothing as it was. */
+	/* Killed, for example by the OOM killer, it could not restore anything. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && v->tty >= 0)
 		top_screen_repair(v->tty, &v->modes);
 	if (v->tty >= 0)

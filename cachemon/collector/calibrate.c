@@ -12,17 +12,17 @@
 #include "cachemon/collector/exercise.h"
 #include "cachemon/base/clock.h"
 
-#define TURNS	    2 /* on and off, each */
+#define TURNS	    2 /* each with the hook on and off */
 #define READ_ROUNDS 3
 #define ROUNDS_MIN  3
 #define ROUNDS_MAX  5
-/* A slow disk must not keep the user waiting: then the fewest rounds must do. */
+/* A slow disk must not keep the user waiting: then the minimum of rounds suffices. */
 #define ROUNDS_NS 25000000
 
-/* Fewer runs in a look are no mean. */
+/* Fewer runs in a measurement do not give a mean. */
 #define LOOK_RUNS 20
 
-/* The programs whose mean is the cost of one event of that kind. */
+/* The programs whose mean run time is the cost of one event of that kind. */
 static const struct {
 	enum event ev;
 	enum probe_role role;
@@ -66,8 +66,8 @@ static void stats_read(struct probe_set *set, struct calibration_stats *ret)
 	}
 }
 
-/* The extra cost of an operation with a hook, measured in turns. < 0: less than noise, because the
- * machine is too noisy or something failed. */
+/* The additional cost of an operation with a hook, measured alternately on and off. < 0: below
+ * the noise, because the machine is too noisy or something failed. */
 static double added_ns(struct probe_set *set, struct exerciser *e, enum exercise what,
 		       enum probe_role role)
 {
@@ -115,13 +115,13 @@ static int stats_round(struct probe_set *set, struct exerciser *e, enum exercise
 	return 0;
 }
 
-/* The mean of a program's run time in the quiet quarter of the rounds; < 0: it never ran. */
+/* A program's mean run time in the quiet quarter of the rounds; < 0: it never ran. */
 static double quiet_mean(struct means *m, enum event ev)
 {
 	return m->nr[ev] ? quiet_quarter(m->ns[ev], m->nr[ev]) : -1;
 }
 
-/* Two opinions on one figure; a comparison that is further off was disturbed. */
+/* Two estimates of one figure; if they differ more than this, the comparison was disturbed. */
 static bool agree(double outside, double inside)
 {
 	return outside > inside / 1.5 && outside < inside * 1.5;
@@ -133,11 +133,11 @@ static double whole_ns(const struct calibration *cal, double ns)
 }
 
 /*
- * The statistics time the body of a program and their own clock; the call around it shows only
- * from outside. Both are the same for every program, so the per-read hook, which is measured both
- * ways, gives the difference. A busy machine hardly disturbs the statistics, for programs run with
- * preemption off. So where the comparison from outside is missing (level cold) or not believable,
- * they are taken as they are: the clock is about as dear as the call.
+ * The kernel's statistics time a program's body and their own clock; the call around it only shows
+ * from outside. Both are equal for all programs, so the per-read hook, which is measured both ways,
+ * gives the difference. A busy machine hardly disturbs the statistics, because programs run with
+ * preemption off. If the comparison from outside is missing (level cold) or implausible, the
+ * statistics are used unchanged: the clock costs about as much as the call.
  */
 static void from_stats(struct probe_set *set, struct exerciser *e, struct calibration *ret)
 {
@@ -167,7 +167,7 @@ static void from_stats(struct probe_set *set, struct exerciser *e, struct calibr
 	}
 }
 
-/* Reads seen by the per-read hook so far, of anybody. */
+/* Reads of any process that the per-read hook has seen so far. */
 static uint64_t reads_seen(struct probe_set *set)
 {
 	uint64_t runs[JOB_NR][EV_NR], sum = 0;
@@ -180,8 +180,8 @@ static uint64_t reads_seen(struct probe_set *set)
 }
 
 /*
- * Starts timing programs, until the descriptor is closed. Without CAP_SYS_ADMIN this works only if
- * the system times them all the time. Then there is nothing to close; the setting itself stays.
+ * Times programs until the descriptor is closed. Without CAP_SYS_ADMIN this works only if the
+ * system times them all the time; then there is nothing to close, and the setting stays.
  */
 static int stats_on(void)
 {
@@ -198,7 +198,7 @@ static int stats_on(void)
 	return -e;
 }
 
-/* In a directory whose reads do not go through the page cache's hooks (tmpfs) nothing is learnt. */
+/* If reads of the directory do not pass the page cache's hooks (tmpfs), nothing is measured. */
 static bool try_dir(struct probe_set *set, const char *dir, const struct invoker *as,
 		    struct calibration *ret)
 {
@@ -228,7 +228,7 @@ static bool try_dir(struct probe_set *set, const char *dir, const struct invoker
 	return seen;
 }
 
-/* Nobody writes to it meanwhile. Keys of any size. */
+/* Nobody writes to it meanwhile. Works for keys of any size. */
 static int map_clear(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
@@ -279,8 +279,8 @@ static int hashes_clear(const struct cachemon_bpf *skel)
 	return r;
 }
 
-/* Stops the counting and takes back all that was counted, also which names were sent: whoever reads
- * them from the ring forgets them too. The run begins as if nothing had been. */
+/* Stops counting and discards all counts, and the record of which names were sent; the reader of
+ * the ring must forget them too. The run begins as if nothing had happened. */
 static int forget_counts(struct probe_set *set)
 {
 	struct cachemon_bpf *skel = probe_set_skeleton(set);
@@ -326,7 +326,7 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	return r;
 }
 
-/* For a program that counts none of its runs, because it must cost little where nothing is
+/* For a program that does not count its runs, because it must cost little for files that are not
  * traced. */
 static uint64_t address_run_ns(struct probe_set *set)
 {

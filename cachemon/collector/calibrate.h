@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measures what one run of each program costs on this machine, now, in a process that belongs to
- * the job: the per-read hook by CPU time with and without it, the others by the kernel's own
- * run-time statistics, which are on only meanwhile.
+ * Measures the present cost of one run of each program on this machine, in a process that belongs
+ * to the job: the per-read hook by CPU time with and without it, the others by the kernel's
+ * run-time statistics, which are on only for that time.
  */
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
@@ -12,19 +12,18 @@
 #include "cachemon/access/invoker.h"
 
 /*
- * Starts the set and stops it again: of what was counted nothing is left but names in the ring (see
- * sampler_forget()). The per-read hook may be on or off afterwards, that of advice calls too. A
- * figure that cannot be measured (no directory whose files go through the page cache, say) is < 0.
- * -errno: what was counted could not be taken back.
+ * Starts the set and stops it again; no counts remain, only names in the ring (see
+ * sampler_forget()). Afterwards the per-read hook may be on or off, as may that of advice calls. A
+ * figure that cannot be measured (for example, without a directory whose files use the page cache)
+ * is < 0. -errno: the counts could not be discarded.
  */
 int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	      struct calibration *ret);
 
 /*
- * The cost of a program's run depends on what the job does: on the size of its folios, and on
- * pages whose fate a read settles. So the statistics are switched on for a moment from time to
- * time while it runs. Between the begin and the end of a measurement the caller lets some time
- * pass.
+ * The cost of a program's run depends on the job: on the size of its folios, and on pages whose
+ * fate a read settles. So the statistics are switched on briefly from time to time during the run.
+ * The caller lets some time pass between the beginning and the end of a measurement.
  */
 struct calibration_stats {
 	uint64_t ns[EV_NR], runs[EV_NR];
@@ -34,12 +33,12 @@ struct calibration_look {
 	int stats_fd;
 	struct calibration_stats before;
 	uint64_t address_ns, since_ns;
-	double address_share; /* of the time of the last look: run time of ROLE_FAULT_ADDRESS */
+	double address_share; /* at the last measurement: run time of ROLE_FAULT_ADDRESS */
 };
 
 /* < 0: -errno, and nothing is open. */
 int calibrate_look(struct probe_set *set, struct calibration_look *look);
-/* Ends it: a price for those programs that ran for the job mostly; job_runs: its runs since. */
+/* Ends it: a price for the programs that ran mostly for the job; job_runs: its runs since then. */
 void calibrate_looked(struct probe_set *set, struct calibration_look *look,
 		      const uint64_t job_runs[EV_NR], struct cost_charge *charge);
 

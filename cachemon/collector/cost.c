@@ -42,7 +42,7 @@ static double median_look(const double v[COST_LOOKS])
 void cost_charge_runs(struct cost_charge *c, const uint64_t runs[EV_NR])
 {
 	for (int ev = 0; ev < EV_NR; ev++) {
-		/* Two of its parts are read one after the other: a sum may seem to go back. */
+		/* Two parts are read at different moments, so their sum may seem to fall. */
 		if (runs[ev] <= c->runs[ev])
 			continue;
 		c->open[ev] += runs[ev] - c->runs[ev];
@@ -50,8 +50,8 @@ void cost_charge_runs(struct cost_charge *c, const uint64_t runs[EV_NR])
 	}
 }
 
-/* The look before the newest one has both its neighbours. The first to have them gives the price of
- * all that ran before it. */
+/* The price of the second-newest measurement is final, because both neighbours are known. The
+ * first one with both also prices all earlier runs. */
 static void settle_look(struct cost_charge *c, enum event ev)
 {
 	double price = median_look(c->looks[ev]);
@@ -78,7 +78,7 @@ void cost_charge_look(struct cost_charge *c, enum event ev, double ns)
 	c->open[ev] = 0;
 }
 
-/* Without a look all is open, at the calibration's price. */
+/* Before the first measurement, all runs have the calibration's price. */
 double cost_charge_ns(const struct cost_charge *c, enum event ev)
 {
 	double price = c->price.ns[ev];
@@ -116,7 +116,7 @@ double cost_duty(const struct cost_seen *seen, double budget)
 	    seen->own_ns < 0)
 		return 1;
 	left = budget * seen->job_cpu_ns - seen->own_ns;
-	full = seen->read_ns / seen->read_on_share; /* had it been on all the time */
+	full = seen->read_ns / seen->read_on_share; /* if it had been on all the time */
 	duty = left / full;
 	if (duty >= 1)
 		return 1;
@@ -140,7 +140,7 @@ double budget_detail_ns(struct budget *b, const struct cost_seen *now)
 	return b->detail_ns;
 }
 
-/* A part that is not known makes the difference unknown. */
+/* An unknown part makes the difference unknown. */
 static double cost_since(double now, double before)
 {
 	return now < 0 || before < 0 ? -1 : now - before;

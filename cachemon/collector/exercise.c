@@ -23,7 +23,7 @@
 #include "cachemon/base/order.h"
 
 #define PAGES 256
-/* A block is so short that most are disturbed by nobody, whatever else the machine does. */
+/* Blocks are so short that most run undisturbed, whatever else the machine does. */
 #define BLOCKS	       (EXERCISE_READS_NR / BLOCK_READS)
 #define BLOCK_READS    64
 #define BLOCK_SYSCALLS 400
@@ -97,7 +97,7 @@ static double system_calls(void)
 	return quiet_quarter(v, BLOCKS);
 }
 
-/* Where io_uring is off, no request of it will ever be seen. */
+/* If io_uring is disabled, no request of it will ever appear. */
 static void uring_open(struct worker *w)
 {
 	struct io_uring_params *p = &w->uring;
@@ -161,7 +161,7 @@ static double do_pages(struct worker *w)
 {
 	bool known = true;
 
-	/* Single pages, each with a window, then the rest in long ones. */
+	/* Reads single pages, each with a window, then the rest in long windows. */
 	posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 	for (int i = 0; i < SCATTERED; i++)
 		known &= read_page(w, w->fd, scattered(w));
@@ -184,7 +184,7 @@ static double do_pages(struct worker *w)
 	return known ? 0 : -1;
 }
 
-/* Everything of the parent is of no use here; only memory is shared with it, as any fork does. */
+/* Closes everything inherited from the parent; as after any fork, memory is copied on write. */
 static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t parent)
 {
 	unsigned char order;
@@ -210,7 +210,7 @@ static void __attribute__((noreturn)) work(struct worker *w, int orders, pid_t p
 	_exit(0);
 }
 
-/* A file without a name in a directory that somebody named. */
+/* Creates a file without a name in the given directory. */
 static int open_scratch(const char *dir, const struct invoker *as)
 {
 	struct access saved;

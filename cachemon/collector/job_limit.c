@@ -56,8 +56,9 @@ static int64_t kills_in(enum cgroup_kind kind, const char *dir, int levels)
 	return kills;
 }
 
-/* How often an allocation failed at the limit of a cgroup. v1 has no such count (failcnt is of
- * those too that reclaim helped, and not of all): there it is 1 where the limit was ever full. */
+/* How often an allocation failed at the limit of a cgroup. v1 has no such count (failcnt
+ * includes failures that reclaim solved, and not all others): there it is 1 if the limit was
+ * ever reached. */
 static int64_t failures_in(enum cgroup_kind kind, const char *dir)
 {
 	int64_t limit = memory_cgroup_read(kind, dir, MEMORY_LIMIT), most;
@@ -70,7 +71,7 @@ static int64_t failures_in(enum cgroup_kind kind, const char *dir)
 	return most < 0 ? most : most >= limit - CHARGED_AHEAD;
 }
 
-/* At limits of the cgroup and of those above it. */
+/* At the limits of the cgroup and of its parents. */
 static int64_t count_failures(const struct memory_cgroup *c)
 {
 	struct memory_cgroup at = *c;
@@ -86,7 +87,7 @@ static int64_t count_failures(const struct memory_cgroup *c)
 	return sum;
 }
 
-/* A count that falls is that of a cgroup that is gone. */
+/* A falling count means that a counted cgroup was removed. */
 static void add_growth(int64_t now, int64_t *last, int64_t *sum)
 {
 	if (now < 0 || *sum < 0)
@@ -101,13 +102,13 @@ void job_oom_look(struct job_oom *o, const struct memory_cgroup *c)
 	int64_t kills = kills_in(c->kind, c->dir, LEVELS_MAX), failed = count_failures(c);
 
 	if (strcmp(o->dir, c->dir) != 0) {
-		/* Counts before the start are not of this run; those it saw in another cgroup
-		 * are. */
+		/* Events before the start do not belong to this run; events in another cgroup
+		 * do, if the run saw them. */
 		memcpy(o->dir, c->dir, sizeof(o->dir));
 		o->last_kills = kills;
 		o->last_failed = c->kind == CGROUP_V2 ? failed : 0;
 	}
-	/* One that is gone was last seen with all that is known of it. */
+	/* For a removed cgroup, the last known values stay. */
 	if (kills < 0 && access(c->dir, F_OK))
 		return;
 	add_growth(kills, &o->last_kills, &o->kills);
@@ -119,7 +120,7 @@ int job_limit_cgroup(const char *root, const struct mountinfo *mounts, pid_t pid
 {
 	char proc[PATH_MAX], who[16];
 
-	/* v1 shows one that ends in the root. */
+	/* In v1 a process that is ending appears in the root. */
 	snprintf(proc, sizeof(proc), "%s/proc", root);
 	if (proctree_flags(proc, pid) & PROCTREE_EXITING)
 		return -ENOENT;

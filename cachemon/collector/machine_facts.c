@@ -19,7 +19,7 @@ enum { DEVICES_MAX = 128 };
 struct machine_facts {
 	char *root;
 	uint64_t page_size;
-	pid_t pid; /* of the job, as long as its cgroup is not found; 0: none */
+	pid_t pid; /* of the job, until its cgroup is found; 0: none */
 	bool has_cgroup;
 	struct memory_cgroup cgroup;
 	struct job_oom oom;
@@ -68,7 +68,7 @@ static void read_constants(struct machine_facts *f)
 	m->numa_nodes =
 		parsed(machine_text(f, "/sys/devices/system/node/online"), machine_parse_list);
 	m->mglru = parsed(machine_text(f, "/sys/kernel/mm/lru_gen/enabled"), machine_parse_mglru);
-	/* A kernel that can reclaim by generations says whether it does. */
+	/* A kernel with multi-gen LRU shows whether it is on. */
 	if (m->mglru < 0 && is_there(f, "/sys/kernel/mm") && !is_there(f, "/sys/kernel/mm/lru_gen"))
 		m->mglru = 0;
 	if (thp)
@@ -146,7 +146,7 @@ int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 	return r;
 }
 
-/* A partition has the queue of its disk. */
+/* A partition uses the queue of its disk. */
 static int64_t queue_number(const struct machine_facts *f, unsigned int major, unsigned int minor,
 			    const char *name)
 {
@@ -159,7 +159,7 @@ static int64_t queue_number(const struct machine_facts *f, unsigned int major, u
 		      machine_parse_number);
 }
 
-/* For a block device; NFS and FUSE have a bdi of the filesystem's own device number. */
+/* For a block device; NFS and FUSE have a bdi with the filesystem's own device number. */
 static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, unsigned int minor)
 {
 	int64_t n = parsed(machine_text(f, "/sys/class/bdi/%u:%u/read_ahead_kb", major, minor),
@@ -193,7 +193,7 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);
 	m->limit = (struct sample_limit){MACHINE_UNKNOWN, MACHINE_UNKNOWN, MACHINE_UNKNOWN,
 					 MACHINE_UNKNOWN, ""};
-	/* A process may have been moved; one that is gone was last seen there. */
+	/* The process may have been moved; if it has ended, its last cgroup stays. */
 	if (f->pid)
 		machine_facts_of_process(f, f->pid);
 	if (f->has_cgroup || *f->cgroup.dir)

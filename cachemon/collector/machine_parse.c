@@ -59,7 +59,7 @@ void machine_parse_meminfo(const char *text, struct sample_memory *ret, int64_t 
 	ret->free_bytes = meminfo_bytes(text, "MemFree");
 	ret->available_bytes = meminfo_bytes(text, "MemAvailable");
 	ret->swap_free_bytes = meminfo_bytes(text, "SwapFree");
-	/* Buffers: the page cache of block devices. Shared memory is counted as cached. */
+	/* Buffers are the page cache of block devices. "Cached" includes shared memory. */
 	ret->file_cached_bytes = MACHINE_UNKNOWN;
 	if (cached >= 0 && shared >= 0 && buffers >= 0 && cached + buffers >= shared)
 		ret->file_cached_bytes = cached + buffers - shared;

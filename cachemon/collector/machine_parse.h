@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parses texts of procfs and sysfs about the machine. Pure: knows no path. Numbers that a text
- * does not hold are MACHINE_UNKNOWN.
+ * Parses texts of procfs and sysfs about the machine. Pure: knows no path. Missing numbers are
+ * MACHINE_UNKNOWN.
  */
 #ifndef MACHINE_PARSE_H
 #define MACHINE_PARSE_H
 
 #include "cachemon/account/sample_machine.h"
 
-/* /proc/meminfo: its sizes of now, and what does not change. */
+/* /proc/meminfo: present sizes, and constants. */
 void machine_parse_meminfo(const char *text, struct sample_memory *ret, int64_t *ret_total,
 			   int64_t *ret_swap);
 
 /* A number alone on its line. */
 int64_t machine_parse_number(const char *text);
 
-/* A list of CPUs or nodes, "0-3,8": how many. */
+/* The number of CPUs or nodes in a list such as "0-3,8". */
 int64_t machine_parse_list(const char *text);
 
-/* lru_gen/enabled, "0x0007": 1 when reclaim goes by generations. */
+/* lru_gen/enabled, "0x0007": 1 if multi-gen LRU is on. */
 int64_t machine_parse_mglru(const char *text);
 
 /* The word in brackets ("always [madvise] never"), NUL-terminated; "" if there is no such word. */

@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the allowance */
+enum {
+	STEPS_EACH = 2000
+}; /* steps of SQLite's virtual machine between two checks of the allowance */
 
-/* Steps and not time: a slow machine takes longer, and reads the same. Some seconds on a fast one.
- * A report over a million files, of 300 MB, takes 2 s. */
+/* Limits steps instead of time: a slow machine takes longer, but reads the same. Some seconds on
+ * a fast one. A report over a million files (300 MB) takes 2 s. */
 #define STEPS_BASE     UINT64_C(300000000)
 #define STEPS_PER_BYTE 5
 #define STEPS_MAX      UINT64_C(20000000000)
@@ -23,7 +25,7 @@ enum { STEPS_EACH = 2000 }; /* of SQLite's machine, between two looks at the all
 /* For all connections of the process. The analysis of the largest run needs 100 MiB. */
 #define HEAP_MAX (256LL << 20)
 
-/* For the process, like SQLite's limit of memory: it reads or writes one database. There is no
+/* Per process, like SQLite's memory limit: a process reads or writes one database. There is no
  * limit before the first one is opened. */
 static uint64_t steps_left = UINT64_MAX;
 
@@ -59,11 +61,11 @@ void db_renew(sqlite3 *db)
 #define VFS_NAME "cachemon"
 
 /*
- * The files that SQLite may open: no link in place of a database or its siblings, no sibling of
- * another owner, no file of another user for writing, and never a file that a journal names.
+ * The files that SQLite may open. Rejected are links in place of a database or its siblings,
+ * siblings of another owner, files of another user for writing, and any file that a journal names.
  */
 
-/* The database of a file that is named like a sibling of one. */
+/* The database whose sibling this file name is. */
 static bool database_of(const char *path, struct stat *ret)
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
@@ -82,19 +84,19 @@ static bool database_of(const char *path, struct stat *ret)
 	return false;
 }
 
-/* 0, or the errno that opening it is to fail with. */
+/* 0, or the errno with which to refuse opening it. */
 static int judge_opened(const char *path, int flags, int fd)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
-	uid_t self = (uid_t)setfsuid((uid_t)-1); /* files are opened, and made, as this user */
+	uid_t self = (uid_t)setfsuid((uid_t)-1); /* user who opens and creates the files */
 	struct stat database;
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return errno;
 	if (!S_ISREG(st.st_mode)) {
-		/* Directories are synced; SQLite reads the one device and fills descriptors with
-		 * the other. */
+		/* SQLite syncs directories, reads the one device and fills descriptors with the
+		 * other. */
 		bool known = S_ISDIR(st.st_mode) || !strcmp(path, "/dev/urandom") ||
 			     !strcmp(path, "/dev/null");
 
@@ -102,7 +104,7 @@ static int judge_opened(const char *path, int flags, int fd)
 	}
 	if (writes && st.st_uid != self)
 		return EPERM;
-	/* Another name of some file of this user's. SQLite makes siblings, and nothing else. */
+	/* A hard link to another file of this user. SQLite only creates siblings. */
 	if (writes && (flags & O_CREAT) && st.st_nlink > 1)
 		return EPERM;
 	if (database_of(path, &database) && st.st_uid != database.st_uid && st.st_uid != self)
@@ -110,7 +112,7 @@ static int judge_opened(const char *path, int flags, int fd)
 	return 0;
 }
 
-/* A FIFO must not be waited for. */
+/* Does not wait for a FIFO. */
 static int open_judged(const char *path, int flags, int mode)
 {
 	int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
@@ -136,7 +138,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
 	return base->xOpen(base, name, file, flags, ret_flags);
 }
 
-/* The VFS "cachemon". An SQLite code; may be called again. */
+/* Registers the VFS "cachemon". An SQLite code; may be called again. */
 static int register_vfs(void)
 {
 	/* SQLite keeps the address for the life of the process. */
@@ -163,7 +165,7 @@ static int register_vfs(void)
 	return rc;
 }
 
-/* Percent-encodes what means something in a URI. "./" keeps ":memory:" a file's name. */
+/* Percent-encodes special characters of a URI. "./" makes ":memory:" a file name. */
 static bool make_uri(const char *path, const char *query, char *ret_uri, size_t size)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -189,7 +191,7 @@ static bool make_uri(const char *path, const char *query, char *ret_uri, size_t 
 	return true;
 }
 
-/* The schema of a file that anybody may have written runs nothing. */
+/* The schema of an untrusted file runs nothing. */
 static int distrust(sqlite3 *db)
 {
 	static const struct {
@@ -211,8 +213,8 @@ static int distrust(sqlite3 *db)
 	return rc;
 }
 
-/* The longest value that is stored is a chunk of a trace, of some 100 KiB; of a text that a reader
- * makes of rows, 1 MiB. */
+/* The longest stored value is a chunk of a trace, of some 100 KiB; the longest text built from
+ * rows has 1 MiB. */
 static void limit_costs(sqlite3 *db)
 {
 	static const struct {
@@ -228,7 +230,7 @@ static void limit_costs(sqlite3 *db)
 		{SQLITE_LIMIT_ATTACHED, 0},
 		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
 		{SQLITE_LIMIT_VARIABLE_NUMBER, 1000},
-		{SQLITE_LIMIT_TRIGGER_DEPTH, 10}, /* a cascade of foreign keys is one */
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 10}, /* a cascade of foreign keys counts as one */
 		{SQLITE_LIMIT_WORKER_THREADS, 0},
 	};
 
@@ -257,7 +259,7 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 	if (rc != SQLITE_OK)
 		return rc;
 	limit_costs(*ret_db);
-	/* One in memory shares the allowance of the file that it serves. */
+	/* An in-memory database shares the allowance of its file. */
 	if (mode == DB_MEMORY)
 		db_keep_limit(*ret_db);
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one way to a database, for those that write and those that read. A name is a file's name,
- * whatever it looks like; the file and its siblings (-wal, -shm, -journal) are regular files of one
- * owner; what is in the file runs nothing, and costs a bounded time and memory.
+ * The only way to open a database, for writers and readers. A name is always a file name; the file
+ * and its siblings (-wal, -shm, -journal) are regular files of one owner; the file's contents run
+ * nothing, and cost limited time and memory.
  */
 #ifndef DB_OPEN_H
 #define DB_OPEN_H
@@ -13,25 +13,24 @@
 
 enum db_mode {
 	DB_READ,
-	DB_READ_IMMUTABLE, /* takes no locks and makes no files; a -wal is not read */
-	DB_WRITE,	   /* an existing file of the user that the process acts as */
+	DB_READ_IMMUTABLE, /* takes no locks, creates no files, ignores a -wal */
+	DB_WRITE,	   /* an existing file of the process's user */
 	DB_MEMORY,	   /* path is NULL */
 };
 
-/* An SQLite code. As with sqlite3_open(), *ret_db is to be closed on failure too; NULL: no memory.
- */
+/* An SQLite code. As with sqlite3_open(), close *ret_db on failure too; NULL: no memory. */
 int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db);
 
 /*
- * The statements of a process share an allowance of SQLite's steps, larger for a large file; when
- * it is used up they fail with SQLITE_INTERRUPT. db_open() gives it, and db_renew() gives it again:
+ * All statements of a process share an allowance of SQLite steps, larger for a large file; when it
+ * is used up they fail with SQLITE_INTERRUPT. db_open() grants it, and db_renew() grants it again:
  * for each transaction of a writer, each table that runs are deleted from, and each load of a live
  * view.
  */
 void db_renew(sqlite3 *db);
-/* After another progress handler: the limit holds again, and nothing is given. */
+/* Restores the limit after another progress handler, without a new allowance. */
 void db_keep_limit(sqlite3 *db);
-/* For another progress handler: false when the allowance is used up. */
+/* For another progress handler: false if the allowance is used up. */
 bool db_spend(uint64_t steps);
 
 #endif

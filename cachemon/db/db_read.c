@@ -62,7 +62,7 @@ int db_read_error(sqlite3 *db, struct errtext *err)
 	char said[512];
 
 	shown_name(db, name);
-	/* It quotes the names of a schema that anybody may have written. */
+	/* The text quotes names of an untrusted schema. */
 	escape_inert_to(said, sizeof(said), sqlite3_errmsg(db));
 	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_NOTADB:
@@ -123,7 +123,7 @@ static int file_check(const char *path, const char *name, struct errtext *err)
 	return 0;
 }
 
-/* Opens and reads the first page, so that whatever is wrong shows here. SQLite code. */
+/* Opens the database and reads the first page, so that errors show here. SQLite code. */
 static int open_and_touch(const char *path, enum db_mode mode, sqlite3 **ret_db)
 {
 	int rc = db_open(path, mode, ret_db);
@@ -143,7 +143,7 @@ static bool wal_has_data(const char *path)
 	struct stat st;
 
 	snprintf(wal, sizeof(wal), "%s-wal", path);
-	/* A link is not SQLite's. */
+	/* SQLite did not create a link. */
 	return lstat(wal, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 

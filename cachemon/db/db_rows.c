@@ -102,7 +102,7 @@ struct bytes rows_bytes(struct rows *r)
 	return arena_bytes(r->arena, data, (size_t)sqlite3_column_bytes(r->stmt, i));
 }
 
-/* No column of numbers takes text, so somebody changed the file below SQL. */
+/* No numeric column accepts text, so somebody changed the file outside SQL. */
 static void look_at(struct rows *r, int type)
 {
 	if (type == SQLITE_TEXT || type == SQLITE_BLOB)
@@ -133,7 +133,7 @@ struct opt_f64 rows_f64(struct rows *r)
 	if (type != SQLITE_FLOAT && type != SQLITE_INTEGER)
 		return ret;
 	ret.value = sqlite3_column_double(r->stmt, i);
-	/* No format has a word for infinity. */
+	/* No output format can represent infinity. */
 	ret.known = ret.value - ret.value == 0;
 	return ret;
 }

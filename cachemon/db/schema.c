@@ -16,7 +16,7 @@ struct object {
 	const char *type;
 	const char *name;
 	const char *table;
-	const char *sql; /* with comments and white space as one blank, or NULL */
+	const char *sql; /* comments and white space become one blank; or NULL */
 	int since;	 /* version */
 	int seen;
 };
@@ -40,7 +40,7 @@ int migration_version(const struct migration *m)
 	return (int)strtol(m->name, NULL, 10);
 }
 
-/* After a comment, or p itself. */
+/* The end of a comment, or p itself. */
 static const char *skip_comment(const char *p)
 {
 	if (p[0] == '-' && p[1] == '-')
@@ -53,7 +53,7 @@ static const char *skip_comment(const char *p)
 	return p;
 }
 
-/* After what is in quotes, or p itself. A doubled quote ends it and begins another. */
+/* The end of a quoted text, or p itself. A doubled quote ends it and begins another. */
 static const char *skip_quoted(const char *p)
 {
 	char close = *p == '[' ? ']' : *p;
@@ -131,7 +131,7 @@ static int end_objects(struct rows *r)
 	return r->rc == SQLITE_DONE || r->rc == SQLITE_ROW ? SQLITE_OK : r->rc;
 }
 
-/* Those that are not known yet: the version added them. */
+/* The unknown ones, which this version added. */
 static int take_version(struct objects *all, sqlite3 *db, int version)
 {
 	struct rows r = begin_objects(db, &all->texts);
@@ -143,7 +143,7 @@ static int take_version(struct objects *all, sqlite3 *db, int version)
 	return end_objects(&r);
 }
 
-/* As of that version, and the names of those that later ones add. */
+/* The schema of that version, and the names that later versions add. */
 static int make_reference(int version, struct objects *all)
 {
 	struct migration m;
@@ -162,7 +162,7 @@ static int make_reference(int version, struct objects *all)
 	return rc;
 }
 
-/* A name that anybody may have written, for people. */
+/* An untrusted name, made safe for people. */
 static void show_name(const char *name, char buf[NAME_SHOWN])
 {
 	size_t n = 0;
@@ -202,7 +202,7 @@ static void compare_object(struct objects *all, int version, const struct object
 
 static int compare_all(struct objects *all, int version, sqlite3 *db, char *what, size_t size)
 {
-	struct arena texts = {0}; /* of one object: there may be any number of a site's */
+	struct arena texts = {0}; /* of one object; a site may have any number */
 	struct rows r = begin_objects(db, &texts);
 	struct object o = {0};
 	int rc;
@@ -220,7 +220,7 @@ static int compare_all(struct objects *all, int version, sqlite3 *db, char *what
 	return rc;
 }
 
-/* A file's views are disabled: what somebody puts in their place later is not read. */
+/* The views of a file are disabled: a replaced view is not read. */
 static int make_views(const struct objects *all, sqlite3 *db)
 {
 	int rc = SQLITE_OK;
@@ -240,7 +240,8 @@ static int make_views(const struct objects *all, sqlite3 *db)
 
 int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size)
 {
-	/* In one transaction: in between another program could change version and tables. */
+	/* In one transaction, because another program could change version and tables in
+	 * between. */
 	bool own = sqlite3_get_autocommit(db);
 	struct objects all = {.nr = 0};
 	int64_t version = 0;

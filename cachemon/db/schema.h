@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The schema of a database: the steps to each version, and whether a file has exactly these
+ * The schema of a database: the migrations to each version, and whether a file has exactly these
  * tables, indexes and views. Owns no connection.
  */
 #ifndef DB_SCHEMA_H
@@ -12,23 +12,23 @@
 
 enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
 
-/* More than a run of any cachemon has. Each job is analysed, which takes time. */
+/* More than any run has. Each job is analysed, which takes time. */
 enum { SCHEMA_JOBS_MAX = 64 };
 
 struct migration {
-	const char *name; /* "001_schema": begins with the version that it leads to */
+	const char *name; /* "001_schema": begins with the version that it creates */
 	const char *text;
 };
 
-/* The i-th, in order; false after the last. */
+/* The i-th migration; false after the last. */
 bool migration_at(size_t i, struct migration *ret);
 int migration_version(const struct migration *m);
 
 /*
- * Compares with what the migrations up to the file's user_version make. Tables of a site are
- * ignored, unless they are named as ours or change ours. An SQLite code; SQLITE_OK with words in
- * ret_what ("it has ...", "its ..."): it is not as cachemon makes it. With views, our views are
- * made as temporary ones, since those of a file are disabled.
+ * Compares with what the migrations up to the file's user_version create. Ignores a site's tables,
+ * unless they have cachemon's names or change its tables. An SQLite code; SQLITE_OK with words in
+ * ret_what ("it has ...", "its ..."): the schema differs. With views, creates cachemon's views as
+ * temporary ones, because those of a file are disabled.
  */
 int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size);
 

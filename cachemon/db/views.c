@@ -12,10 +12,10 @@
 
 struct needed_table {
 	const char *name;
-	const char *columns; /* "a, b, c": those that the views read */
+	const char *columns; /* "a, b, c": the columns that the views read */
 };
 
-/* Since schema 1 a database may have been written by any version. */
+/* Any version since schema 1 may have written a database. */
 static const struct needed_table needed[] = {
 	{"run", "cost_budget"},
 	{"filesystem", "id, job_id, dev_major, dev_minor, type, mount, cover, why, files"},
@@ -40,7 +40,7 @@ static const struct needed_table needed[] = {
 
 enum { NR_NEEDED = sizeof(needed) / sizeof(needed[0]) };
 
-/* Their names as ",a,b,"; NULL: the database has no such table. */
+/* The column names as ",a,b,"; NULL: the table does not exist. */
 static int columns_of(sqlite3 *db, const char *table, char **ret_columns)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -61,7 +61,7 @@ static int columns_of(sqlite3 *db, const char *table, char **ret_columns)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* name has this length; columns as of columns_of(). */
+/* name has this length; columns as from columns_of(). */
 static void put_if_absent(FILE *out, const char *columns, const char *name, size_t len)
 {
 	char word[64];
@@ -71,7 +71,7 @@ static void put_if_absent(FILE *out, const char *columns, const char *name, size
 		fprintf(out, ", NULL AS %.*s", (int)len, name);
 }
 
-/* absent: of put_if_absent(). Nothing is made where it is empty. */
+/* absent: from put_if_absent(). Creates nothing if it is empty. */
 static int make_view(sqlite3 *db, const char *table, struct text_builder *absent)
 {
 	char *columns = text_end(absent);
@@ -130,7 +130,7 @@ static int stand_in(sqlite3 *db, const struct needed_table *t)
 	return make_view(db, t->name, &absent);
 }
 
-/* Counters that versions since have added. */
+/* Counters that later versions added. */
 static int counters_stand_in(sqlite3 *db, const char *table)
 {
 	struct text_builder absent;
@@ -158,7 +158,7 @@ int views_of_counters(sqlite3 *db)
 	return rc;
 }
 
-/* One pass over the index; where there are more than fit, one over the table. */
+/* One pass over the index; if too many files qualify, one over the table. */
 static int choose_files(sqlite3 *db)
 {
 	static const char all[] =
@@ -184,8 +184,8 @@ static int choose_files(sqlite3 *db)
 	return sqlite3_exec(db, nr > VIEWS_FILES_MAX ? heaviest : all, NULL, NULL, NULL);
 }
 
-/* The planner knows that the scope is one row, so that all views begin there: it has no
- * statistics of the database, and would as soon begin with all of a large table. */
+/* Makes the planner start at the scope, which is one row: without statistics of the database it
+ * might start with the whole of a large table. */
 static int make_scope(sqlite3 *db, int64_t run_id)
 {
 	char *sql = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The views of sql/views on a connection, over a database of any schema: what it lacks is stood in
- * for by empty tables and NULL columns in TEMP. Owns the list of what the views need.
+ * Creates the views of sql/views on a connection, over a database of any schema: empty tables and
+ * NULL columns in TEMP replace what it lacks. Owns the list of what the views need.
  */
 #ifndef VIEWS_H
 #define VIEWS_H
@@ -11,21 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The views that travel in the binary, in the order of their names; false: there is no such number.
- */
+/* The embedded views, sorted by name; false: no such number. */
 bool view_at(size_t i, const char **ret_name, const char **ret_text);
 
-/* Tables of counters that lack some, since a version wrote them that had not these: views stand in
- * for them, where the missing ones are NULL. SQLite code. Once a connection is enough. */
+/* For tables of an older version without some counters: creates views with NULL columns in their
+ * place. SQLite code. Once per connection is enough. */
 int views_of_counters(sqlite3 *db);
 
 /*
- * Makes stand-ins, tables and views and fills those that gather stored rows of the run. SQLite
- * code; ret_what says at which text it failed.
+ * Creates replacements, tables and views, and fills those that collect stored rows of the run.
+ * SQLite code; ret_what names the text that failed.
  */
 int views_create(sqlite3 *db, int64_t run_id, const char **ret_what);
 
-/* Files of a job that are analysed. */
+/* The number of analysed files per job. */
 enum { VIEWS_FILES_MAX = 8192 };
 
 #endif

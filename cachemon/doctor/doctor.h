@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The results of doctor, and their two formats. Owns no reading and no judging: those are plan/
- * and capture/map_memory; cmd/cmd_doctor.c gathers them here. doctor_cap*() are in doctor_text.c.
+ * The results of doctor, and their two formats. Owns no reading and no judging: plan/ and
+ * capture/map_memory do that; cmd/cmd_doctor.c collects them. doctor_cap*() are in doctor_text.c.
  */
 #ifndef DOCTOR_H
 #define DOCTOR_H
@@ -18,14 +18,14 @@
 
 struct doctor {
 	struct kernel_caps caps;
-	struct probe_plan plan;		   /* for this process, asked for everything */
+	struct probe_plan plan;		   /* for this process, at level full */
 	bool privileged;		   /* enough to try */
-	struct probe_plan with_privileges; /* by BTF alone, where not privileged */
-	int memory_err;			   /* the maps do not fit here: memory says why */
+	struct probe_plan with_privileges; /* from BTF alone, without privileges */
+	int memory_err;			   /* the maps do not fit here; memory has the reason */
 	struct errtext memory;
 	struct map_size maps[DOCTOR_MAPS_MAX];
 	size_t nr_maps;
-	const char *path; /* NULL: none given */
+	const char *path; /* NULL: none */
 	struct fs_support fs;
 };
 
@@ -33,15 +33,15 @@ struct doctor_cap {
 	int cap;
 	const char *name;
 	bool required;	     /* nothing can be measured without it */
-	const char *what;    /* it is for */
-	const char *without; /* what follows where it is missing */
+	const char *what;    /* its purpose */
+	const char *without; /* the consequence of its absence */
 };
 
 /* Terminated by a name of NULL. */
 const struct doctor_cap *doctor_caps(void);
-/* How to get the missing ones that are worth it. */
+/* How to get the missing capabilities that are useful. */
 const char *doctor_cap_remedy(void);
-/* Where it is missing and yet not missed on this machine: why; else NULL. */
+/* Why a missing capability does not matter on this machine; else NULL. */
 const char *doctor_cap_spared(const struct kernel_caps *caps, int cap);
 
 void doctor_print_text(const struct doctor *d);

@@ -12,7 +12,7 @@
 #include "cachemon/plan/probe_build.h"
 #include "cachemon/base/escape.h"
 
-/* Numbers go in as text: a double loses digits of 64 bits. */
+/* Numbers are stored as text, because a double loses digits of 64 bits. */
 static void add_u64(cJSON *o, const char *name, uint64_t n)
 {
 	char text[24];
@@ -21,7 +21,7 @@ static void add_u64(cJSON *o, const char *name, uint64_t n)
 	cJSON_AddRawToObject(o, name, text);
 }
 
-/* "" and NULL: not known, or no such thing. */
+/* "" and NULL: unknown, or not applicable. */
 static void add_text(cJSON *o, const char *name, const char *text)
 {
 	if (text && *text)
@@ -144,7 +144,7 @@ static void add_privileges(cJSON *root, const struct kernel_caps *c)
 		hook_support_text(&c->support[k], text, sizeof(text));
 		add_text(o, "reason", trial == TRIAL_WORKS ? NULL : text);
 	}
-	/* A task may be switched out inside of a tracepoint's program. */
+	/* The kernel may switch tasks inside a tracepoint's program. */
 	add_flag(root, "preemptible_programs",
 		 c->support[HOOK_TP_BTF].trial != TRIAL_WORKS || c->preemptible < 0 ? CAPS_UNKNOWN
 		 : c->preemptible						    ? CAPS_YES

@@ -62,7 +62,7 @@ const char *doctor_cap_spared(const struct kernel_caps *caps, int cap)
 	}
 }
 
-/* The meaning of a kernel setting here; NULL: nothing to report. */
+/* The effect of a kernel setting; NULL: nothing to report. */
 static const char *lockdown_means(const struct kernel_caps *caps)
 {
 	if (!strcmp(caps->lockdown, "integrity"))
@@ -179,7 +179,7 @@ static void print_cgroups(const struct kernel_caps *c)
 	if (*c->cgroup_v2)
 		escape_inert_to(v2, sizeof(v2), c->cgroup_v2);
 	print_line(INDENT, "cgroups", "%s", kernel_caps_cgroup(c));
-	/* Not wrapped: blanks of a path are its own. */
+	/* Not wrapped, because a path may contain blanks. */
 	if (*v1)
 		printf("%*sv1 memory controller at %s\n", INDENT, "", v1);
 	if (*v2)
@@ -232,7 +232,7 @@ static void print_settings(const struct kernel_caps *c)
 					       : flag(c->preempts, "yes", "no"));
 }
 
-/* The plan that says most: without privileges nothing is live, with them BTF shows it. */
+/* The most informative plan: without privileges nothing is live; with them BTF shows it. */
 static const struct probe_plan *telling_plan(const struct doctor *d)
 {
 	return d->privileged ? &d->plan : &d->with_privileges;
@@ -310,7 +310,7 @@ static void print_filesystem(const struct doctor *d)
 	print_line(INDENT, "seen", "%s: %s", fs_cover_name(d->fs.cover), d->fs.why);
 }
 
-/* Groups measured or not, as "a, b, c"; empty: none. A run that is refused measures none. */
+/* Measured or unmeasured groups, as "a, b, c"; empty: none. A rejected run measures none. */
 static void list_groups(const struct probe_plan *plan, bool measured, char *buf, size_t size)
 {
 	size_t len = 0;

@@ -54,7 +54,8 @@ int64_t counters_law_error(const struct counters *c)
 	       counters_sum(c->c, SUM_OF(TERMS_prefetched_pages));
 }
 
-/* A start: of sh and cat 50 minor faults, of Python 150, each of which maps up to 16 pages. */
+/* A program start: sh and cat have 50 minor faults, Python 150, each of which maps up to 16
+ * pages. */
 enum { START_FAULTS_MAJOR = 32, START_PAGES = 2048, MAPPED_TIMES = 4 };
 
 bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,

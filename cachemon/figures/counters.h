@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The counters by name. Owns the name and the measuring group of each counter of
- * bpf/cachemon.h; every table, column list and report field is made from these.
+ * The counters by name. Owns the name and the measuring group of each counter of bpf/cachemon.h;
+ * every table, column list and report field is generated from these.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H
@@ -13,9 +13,9 @@
 #include "cachemon/base/optional.h"
 #include "figure_table.h"
 
-/* Of figures.txt. PLAIN_COUNTERS(X): X(counter, label, what it is in short, whether it is of
- * pages). Terms, as TERMS_hits, PART_hit_ratio and WHOLE_hit_ratio: counters; MINUS() is one that
- * is taken off. SUM_OF(TERMS_hits) is what functions take. */
+/* From figures.txt. PLAIN_COUNTERS(X): X(counter, label, short meaning, whether it is in pages).
+ * Terms, such as TERMS_hits, PART_hit_ratio and WHOLE_hit_ratio: counters; MINUS() subtracts
+ * one. SUM_OF(TERMS_hits) is the argument of functions. */
 #define MINUS(counter) (-1 - (int)(counter))
 #define SUM_OF(...)    ((const int[]){__VA_ARGS__, C_NR})
 
@@ -43,16 +43,16 @@ enum counter_group counter_group(enum counter c);
 const char *counter_group_name(enum counter_group g);
 
 void counters_add(struct counters *sum, const int64_t delta[C_NR]);
-/* As they were counted: also below 0. */
+/* Raw counts, which may be below 0. */
 int64_t counters_sum(const int64_t c[C_NR], const int terms[]);
 /*
  * A job that reads through mappings: beyond what the start of each of its processes faults and
- * maps, it has more major faults than lookups, or ten times as many pages mapped. Its hit ratio is
- * of read calls alone, of a program's start as a rule.
+ * maps, it has more major faults than lookups, or ten times as many mapped pages. Its hit ratio
+ * covers only read calls, usually those of a program's start.
  */
 bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
 		     struct opt_i64 mapped_pages, struct opt_i64 processes);
-/* Conservation law: the fates less the pages prefetched. 0 when it holds. */
+/* Conservation law: the fates minus the prefetched pages. 0 if it holds. */
 int64_t counters_law_error(const struct counters *c);
 
 #endif

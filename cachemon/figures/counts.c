@@ -150,8 +150,8 @@ static struct opt_i64 law_error(const struct counts *c, struct opt_i64 prefetche
 }
 
 /*
- * part / whole where so many more pages may be in both, of which nobody saw what became: a range.
- * It is absent where that is wider than a quarter of the ratio.
+ * part / whole if that many pages of unknown fate may belong to both: a range. It is absent if the
+ * range is wider than a quarter of the ratio.
  */
 static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t open)
 {
@@ -166,8 +166,8 @@ static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t 
 	return r;
 }
 
-/* A quarter of those that are known or might be: beyond that, a ratio of the rest has no
- * meaning. */
+/* A quarter of the pages that are known or possible: beyond that, a ratio of the rest is
+ * meaningless. */
 bool counts_too_many_open(double open, double known)
 {
 	return open * DIVISOR_fates_unknown > known;
@@ -191,8 +191,8 @@ bool counts_fates_unknown(const struct counts *c)
 #define OPEN_RATIO(name) open_ratio(PART(name), WHOLE(name), open)
 
 /*
- * The ratios leave out pages of unknown fate. Where these are many, as of mappings, nothing can be
- * said; in a sliced run they are what was not looked at.
+ * The ratios leave out pages of unknown fate. If these are many, as for mappings, the ratios are
+ * unknown; in a sliced run they are the pages outside slices.
  */
 static void derive_prefetch(const struct counts *c, struct derived *ret)
 {
@@ -231,7 +231,7 @@ void counts_derive(const struct counts *c, int64_t page_size_bytes, struct deriv
 	ret->waste_bytes.known = ret->waste_bytes.known && page_size_bytes > 0;
 	ret->law_error_pages = law_error(c, ret->prefetched_pages);
 	ret->hit_ratio = ratio(PART(hit_ratio), WHOLE(hit_ratio));
-	/* Each is known or not by its own interval: a ratio may be where its terms are too wide. */
+	/* Each ratio has its own interval: it may be known although its terms are too uncertain. */
 	if (c->sliced) {
 		estimated = (struct range){0};
 		counts_range(c, ESTIMATE_HITS, &estimated);

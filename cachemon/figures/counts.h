@@ -12,15 +12,14 @@
 struct counts {
 	int64_t c[C_NR];
 	bool known[C_NR];
-	bool sliced; /* the per-read hook was on in slices: what only it sees is estimated or absent
-		      */
-	const struct estimates *estimates; /* of a sliced job; NULL: none */
-	unsigned int bounds;		   /* enum counts_bound: what was lost of them */
+	bool sliced; /* the per-read hook was on in slices: its figures are estimates or absent */
+	const struct estimates *estimates; /* of a sliced job; NULL: not sliced */
+	unsigned int bounds;		   /* enum counts_bound: the losses */
 };
 
-/* Losses that make lower bounds of counters: of all, of what became of pages, of refaults; and
- * pages that nobody followed while the per-read hook was off, of fates; reads that left no event,
- * of what that hook counts. */
+/* Losses that turn counters into lower bounds: all counters, fates, refaults; pages that were
+ * not tracked while the per-read hook was off (fates); reads without an event (that hook's
+ * counters). */
 enum counts_bound {
 	BOUND_ROW = 1 << 0,
 	BOUND_PAGES = 1 << 1,
@@ -62,37 +61,37 @@ struct derived {
 	struct opt_f64 accuracy;
 	struct opt_f64 coverage;
 	struct opt_f64 timeliness;
-	/* Known where they are estimates. */
+	/* Known if they are estimates. */
 	struct range accuracy_range, coverage_range, timeliness_range;
 };
 
-/* Absent also when below 0: a sum of ups and downs that began in the middle. */
+/* Absent if below 0: a sum of ups and downs that began in the middle. */
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
-/* A term of a sum over causes: a run that did not yet record a cause has it under another. */
+/* A term of a sum over causes: a run that did not record a cause yet counted it under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
 /* The sum of a figure's terms, SUM_OF(). Absent if a term is absent, or the sum is below 0. */
 struct opt_i64 counts_sum(const struct counts *c, const int terms[]);
 void counts_forget(struct counts *c, enum counter which);
 void counts_forget_stall(struct counts *c);
-/* sum += part, as they were stored: also what is below 0. */
+/* sum += part, with stored values, which may be below 0. */
 void counts_add(struct counts *sum, const struct counts *part);
-/* sum -= part, for "the rest" of a job. */
+/* sum -= part, for the "rest" of a job. */
 void counts_subtract(struct counts *sum, const struct counts *part);
 bool counts_any(const struct counts *c);
-/* For a sliced run: the estimates e replace what only the per-read hook sees; NULL: absent.
+/* For a sliced run: replaces the per-read hook's counters by the estimates e; NULL: absent.
  * stall_too: only that hook saw stalls, as in earlier versions. */
 void counts_slice(struct counts *c, const struct estimates *e, bool stall_too);
 /* The 90 % interval of an estimate that is known. */
 bool counts_range(const struct counts *c, enum read_estimate e, struct range *ret);
 /* Whether this counter of a sliced run is an estimate. */
 bool counts_estimated(const struct counts *c, enum counter which);
-/* Whether it may have been more. */
+/* Whether it is a lower bound. */
 bool counts_lower_bound(const struct counts *c, enum counter which);
-/* So many pages have no known fate that those of the others do not speak for all. */
+/* Too many pages have an unknown fate for the others to be representative. */
 bool counts_too_many_open(double open, double known);
-/* So much of what was prefetched has no known fate that its ratios are absent. */
+/* So many prefetched pages have an unknown fate that their ratios are absent. */
 bool counts_fates_unknown(const struct counts *c);
-/* For a job of so many processes: counters_mapped(). */
+/* counters_mapped() for a job with that many processes. */
 bool counts_mapped(const struct counts *c, struct opt_i64 processes);
 void counts_derive(const struct counts *c, int64_t page_size_bytes, struct derived *ret);
 

@@ -87,7 +87,7 @@ struct shown show_double(struct opt_f64 v, int decimals)
 	return show_text("%.*f", decimals, v.value);
 }
 
-/* v has the mark of an estimate. Ends that print as v itself do say nothing. */
+/* v has the mark of an estimate. Ends that print like v itself add nothing. */
 static struct shown between(struct shown v, const char *low, const char *high)
 {
 	if (!strcmp(low, high) && !strncmp(v.s + strlen(MARK_ABOUT), low, strlen(low)))
@@ -129,7 +129,7 @@ struct shown show_read_bytes(const struct counts *c)
 		       show_bytes(opt_round(r.high), false).s);
 }
 
-/* "78.1", without the sign of per cent. */
+/* "78.1", without the percent sign. */
 static struct shown percent(struct opt_f64 v)
 {
 	struct shown ret = show_ratio(v, false);
@@ -159,7 +159,7 @@ struct shown show_range(struct opt_f64 v, const struct range *r)
 	return r->low.known ? ratio_between(v, r) : show_ratio(v, false);
 }
 
-/* Seconds and the rest of a time that may lie before 1970. */
+/* Seconds, and the rest, of a time that may be before 1970. */
 static time_t split_seconds(int64_t realtime_ns, int64_t *ret_ns)
 {
 	int64_t s = realtime_ns / NS_PER_S;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers for people: thousands separators, units, '-' for what is absent, '~' for estimates.
- * Owns formatting only. Results are returned by value, for use inside one printf().
+ * Numbers for people: thousands separators, units, '-' if absent, '~' for estimates. Owns
+ * formatting only. Results are returned by value, for use inside one printf().
  */
 #ifndef SHOW_H
 #define SHOW_H
@@ -13,19 +13,19 @@ struct shown {
 };
 
 struct shown show_count(struct opt_i64 v, bool estimated);
-/* Marks before a number: of an estimate; of what may have been more. */
+/* Marks before a number: of an estimate; of a lower bound. */
 #define MARK_ABOUT "~"
 #define MARK_LEAST ">="
 
-/* NULL: no mark; what is absent has none. */
+/* NULL: no mark; absent values have none. */
 struct shown show_marked(struct shown v, const char *mark);
 struct shown show_least(struct shown v, bool lower_bound);
 struct shown show_about(struct shown v, bool estimated);
-/* one where v is exactly 1, else many: "page", "pages". */
+/* one if v is exactly 1, else many: "page", "pages". */
 const char *show_plural(struct opt_i64 v, const char *one, const char *many);
 /* 1.2 GiB */
 struct shown show_bytes(struct opt_i64 v, bool estimated);
-/* 0..1 as a percentage; never rounds to 0 or 100 what is not. */
+/* 0..1 as a percentage; only 0 and 1 become 0 % and 100 %. */
 struct shown show_ratio(struct opt_f64 v, bool estimated);
 /* 12.3 ms */
 struct shown show_ns(struct opt_i64 v);

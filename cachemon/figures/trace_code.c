@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * An event is a byte of head (kind and what is as before), the time since the last event, and the
- * fields of its kind as LEB128 numbers: distances where neighbours are likely, else as they are.
+ * An event is a head byte (kind, and which fields are unchanged), the time since the last event,
+ * and the fields of its kind as LEB128 numbers: differences if neighbours are likely, else values.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum {
 	HEAD_KIND = 0x0f,
-	HEAD_DESCRIPTION = 0x10, /* another description than the event before */
+	HEAD_DESCRIPTION = 0x10, /* another open file than in the previous event */
 	HEAD_ACTOR = 0x20,
 	HEAD_FLAGS = 0x40, /* flags are not 0 */
 	HEAD_UNUSED = 0x80,
@@ -40,7 +40,7 @@ static const uint8_t fields_of[TRACE_KIND_NR] = {
 	[TRACE_SETTING] = HAS_SETTING,
 };
 
-/* Bytes that are written or read; one that does not fit sets failed, and all after it are 0. */
+/* Bytes that are written or read; one that does not fit sets failed, and all later ones are 0. */
 struct coded {
 	uint8_t *out; /* NULL: they are read */
 	const uint8_t *in;
@@ -78,7 +78,7 @@ static uint64_t get_number(struct coded *b)
 	return 0;
 }
 
-/* Writes value, or returns what is read in its place: max at most. */
+/* Writes value, or returns the value read: max at most. */
 static uint64_t code_number(struct coded *b, uint64_t value, uint64_t max)
 {
 	if (b->out) {
@@ -118,7 +118,7 @@ static void code_ra(struct coded *b, struct trace_ra *ra, uint64_t start)
 	ra->prev_pos = (int64_t)code_from(b, (uint64_t)ra->prev_pos, ra->start << 12);
 }
 
-/* The number is kept plus one, so that a mapping that is not known is a single byte. */
+/* Stores the number plus one, so that an unknown mapping takes a single byte. */
 static void code_map(struct coded *b, struct trace_map *map, uint64_t pos)
 {
 	map->id = code32(b, map->id + 1) - 1;
@@ -134,7 +134,7 @@ static void code_map(struct coded *b, struct trace_map *map, uint64_t pos)
 		b->failed = true;
 }
 
-/* Where the next event of this file probably is; pages and bytes have one place each. */
+/* The predicted place of the next event; pages and bytes have one place each. */
 static uint64_t pos_in_bytes(const struct trace_event *e, uint64_t pos)
 {
 	bool bytes = e->kind == TRACE_OPEN || e->kind == TRACE_READ || e->kind == TRACE_ADVICE ||
@@ -199,7 +199,7 @@ static void code_fields(struct coded *b, const struct trace_coder *c, struct tra
 		code_map(b, &e->map, e->pos);
 }
 
-/* The fields after the head's byte. */
+/* The fields after the head byte. */
 static void code_event(struct coded *b, const struct trace_coder *c, struct trace_event *e,
 		       uint8_t head)
 {
@@ -256,9 +256,9 @@ int trace_decode(struct trace_coder *coder, const uint8_t *data, size_t size,
 	return b.at;
 }
 
-/* Above what any kernel has: folios of 8 MiB, windows of 4 GiB. */
+/* Above the maximum of any kernel: folios of 8 MiB, windows of 4 GiB. */
 enum { ORDER_MAX = 11, WINDOW_MAX = 1 << 20, ALIGN_MAX = 511 };
-#define FILE_PAGES_MAX (UINT64_C(1) << 51) /* of 4 KiB: the largest offset there is */
+#define FILE_PAGES_MAX (UINT64_C(1) << 51) /* in pages of 4 KiB: the largest possible offset */
 
 static bool is_below(uint64_t pos, uint64_t len, uint64_t max)
 {

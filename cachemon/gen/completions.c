@@ -87,7 +87,7 @@ int bash_values(const struct docs *d)
 	return 0;
 }
 
-/* Between single quotes, where ':' ends a part and brackets hold one. */
+/* Inside single quotes, where ':' ends a part and brackets enclose one. */
 static void put_zsh_text(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -163,9 +163,8 @@ static void put_zsh_option(const struct docs *d, const struct verb_spec *verb,
 	fputs("' \\\n", d->out);
 }
 
-/* Each word of the operands is one, or any number if it ends in dots; a command has all that
- * follow, and is completed by itself
- * ("*:::" leaves out the words before it). */
+/* Each word of the operands is one operand, or any number if it ends in dots; a command takes
+ * all that follow and completes separately ("*:::" drops the words before it). */
 static void put_zsh_operands(const struct docs *d, const struct verb_spec *verb)
 {
 	const char *at = verb->operands;

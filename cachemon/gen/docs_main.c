@@ -66,7 +66,7 @@ static int put_line(const struct docs *d, const char *line)
 	for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++)
 		if (strcmp(line, placeholders[i].line) == 0)
 			return placeholders[i].fill(d);
-	/* A line that only looks like a placeholder is a mistake of the template. */
+	/* An unknown placeholder is an error of the template. */
 	if (line[0] == '@')
 		return -EINVAL;
 	return fputs(line, d->out) < 0 ? -EIO : 0;

@@ -5,8 +5,8 @@
 #include "advisor/rules/rule_set.h"
 #include "cachemon/gen/docs.h"
 
-/* A backslash before these makes scdoc take them as they are; some act at the start of a line only.
- * A full stop there must have none: scdoc hides it from roff by itself. */
+/* A backslash before these makes scdoc take them literally; some act only at the start of a
+ * line. A full stop there must not have one: scdoc itself hides it from roff. */
 static const char acts[] = "\\_*+#";
 static const char acts_first[] = "-;|[]`<>";
 
@@ -49,7 +49,7 @@ int man_name(const struct docs *d)
 	return 0;
 }
 
-/* Placeholders are set apart from what is typed as it stands. */
+/* Sets placeholders apart from literal text. */
 static void put_operands(FILE *out, const char *operands)
 {
 	static const char marks[] = "[]|. ";

@@ -12,14 +12,14 @@ enum { TEXT_MAX = 2048 };
 
 struct reader {
 	FILE *out;
-	char text[TEXT_MAX];   /* comment lines that wait for what they are about */
-	char column[TEXT_MAX]; /* a column that waits for the rest of its comment */
+	char text[TEXT_MAX];   /* comment lines that belong to what follows */
+	char column[TEXT_MAX]; /* a column whose comment may continue */
 	char says[TEXT_MAX];
 	bool in_table;
-	bool bare; /* the columns before had no comment either */
+	bool bare; /* previous columns had no comment either */
 };
 
-/* The text of a comment, "" if there is none, and the length of the code before it. */
+/* The text of a comment, "" if none, and the length of the code before it. */
 static const char *comment_of(const char *line, size_t *ret_code)
 {
 	const char *comment = strstr(line, "--");
@@ -49,7 +49,7 @@ static void put_text(struct reader *r)
 	r->text[0] = 0;
 }
 
-/* Columns without a comment stand in one paragraph: they are what their names say. */
+/* Columns without a comment share one paragraph, because their names explain them. */
 static void put_column(struct reader *r)
 {
 	size_t name = strcspn(r->column, " ,");
@@ -68,7 +68,7 @@ static void put_column(struct reader *r)
 		scd_bytes(r->out, r->column, name);
 		fputs("*", r->out);
 		scd_text(r->out, r->column + name);
-		/* A line that begins with a quotation mark is a command to roff. */
+		/* roff takes a line that begins with a quotation mark for a command. */
 		fprintf(r->out, "\n\t%s", r->says[0] == '\'' ? "such as " : "");
 		scd_text(r->out, r->says);
 		fputs("\n\n", r->out);
@@ -98,7 +98,7 @@ static void read_in_table(struct reader *r, const char *line)
 		return;
 	}
 	if (top && line[1] == '-') {
-		/* About the columns that follow. */
+		/* Describes the following columns. */
 		end_columns(r);
 		append_words(r->text, comment, strlen(comment));
 		put_text(r);
@@ -155,7 +155,7 @@ static void read_line(struct reader *r, const char *line)
 	} else if (line[0] == '\n') {
 		put_text(r);
 	} else {
-		/* Indexes, pragmas, what is inside of views: no part of what is read. */
+		/* Indexes, pragmas, the bodies of views: not part of the documented schema. */
 		r->text[0] = 0;
 	}
 }
@@ -212,7 +212,7 @@ static void read_term(struct reader *r, const char *line)
 	const char *comment = comment_of(line, &code);
 
 	if (line[0] == '-') {
-		/* The meaning of the marks; before it the file says how the build uses it. */
+		/* The meaning of the marks; the text before it describes the use in the build. */
 		if (r->text[0] || strncmp(line, "-- ~", 4) == 0)
 			append_words(r->text, line + 2, strlen(line + 2));
 		return;
@@ -242,7 +242,7 @@ static void put_word(struct reader *r)
 	r->column[0] = r->says[0] = 0;
 }
 
-/* "- **word**: what it is", with more lines that begin with a blank; and headings. */
+/* "- **word**: definition", with continuation lines that begin with a blank; and headings. */
 static void read_word(struct reader *r, const char *line)
 {
 	const char *end = strncmp(line, "- **", 4) ? NULL : strstr(line, "**: ");

@@ -32,7 +32,7 @@ const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind ki
 
 		if (!is_kind(m, kind) || mountinfo_serving(mi, m->point) != m)
 			continue;
-		/* A bind mount shows a part only: the widest one wins. */
+		/* A bind mount shows only a part: the widest one wins. */
 		if (!found || strlen(m->root) < strlen(found->root))
 			found = m;
 	}
@@ -61,7 +61,7 @@ static unsigned int depth_of(const char *path)
 	return n;
 }
 
-/* The controllers of a v1 mount: its options, without those that name no controller. */
+/* The controllers of a v1 mount: its options that name a controller. */
 static int refuse_controller(const struct mountinfo *mi, const struct mount *m, const char *dir,
 			     struct errtext *err)
 {
@@ -79,7 +79,8 @@ static int refuse_controller(const struct mountinfo *mi, const struct mount *m, 
 			   dir, memory->point, below ? below : "");
 }
 
-/* The path from the hierarchy's root: what the mount shows of it, and where real is in that. */
+/* The path from the hierarchy's root: the part that the mount shows, and the position of real in
+ * it. */
 static char *canonical_path(const struct mount *m, const char *real)
 {
 	const char *root = strcmp(m->root, "/") == 0 ? "" : m->root;
@@ -92,7 +93,7 @@ static char *canonical_path(const struct mount *m, const char *real)
 	return path;
 }
 
-/* A directory, by a path of the file system only. */
+/* A directory, by a plain file system path. */
 static int open_directory(const struct mountinfo *mi, const char *dir, struct cgroup_ref *ret,
 			  struct errtext *err)
 {
@@ -136,7 +137,7 @@ out:
 	return e;
 }
 
-/* path from the root of a hierarchy. -ENOENT without a text: not there, or not mounted. */
+/* path from the root of a hierarchy. -ENOENT without a text: absent, or not mounted. */
 static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, const char *path,
 			     struct cgroup_ref *ret, struct errtext *err)
 {
@@ -147,7 +148,7 @@ static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, 
 
 	if (!m)
 		return -ENOENT;
-	/* A bind mount shows a part only; what lies outside of it cannot be reached. */
+	/* A bind mount shows only a part; the rest cannot be reached. */
 	if (strcmp(m->root, "/") != 0) {
 		path = paths_below(path, m->root);
 		if (!path)
@@ -191,13 +192,13 @@ bool cgroup_populated(const struct cgroup_ref *ref)
 	return tree_has_processes(ref->fd, ".", DEPTH_MAX);
 }
 
-/* The directory's own inode outlives its removal while it is open; its files do not. */
+/* The directory's own inode survives its removal while it is open; its files do not. */
 bool cgroup_exists(const struct cgroup_ref *ref)
 {
 	return faccessat(ref->fd, "cgroup.procs", F_OK, 0) == 0;
 }
 
-/* Both hold what path names: the one that is in use, v2 when that does not decide. */
+/* Both hierarchies have the path: the one with processes wins, else v2. */
 static void keep_one(struct cgroup_ref *v2, struct cgroup_ref *v1, struct cgroup_ref *ret)
 {
 	bool first = cgroup_populated(v2) || !cgroup_populated(v1);
@@ -242,7 +243,7 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 		if (e != -ENOTDIR)
 			return e;
 	}
-	/* "/" or "user" may be directories of their own and name cgroups none the less. */
+	/* "/" and "user" may be directories elsewhere too, but name cgroups here. */
 	if (text_print(&rooted, "/%s", path + strspn(path, "/")))
 		return -ENOMEM;
 	e = cgroup_open_either(mi, rooted, rooted, ret, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cgroups as the capture can select them: a directory of the v2 hierarchy or of the v1 memory
- * controller. Owns the way from a path to the kernel's id. Which mounts there are is given, so
- * that any directory can stand for a hierarchy.
+ * Cgroups that the capture can select: a directory of the v2 hierarchy or of the v1 memory
+ * controller. Owns the step from a path to the kernel's id. The mounts are a parameter, so that
+ * tests can use any directory as a hierarchy.
  */
 #ifndef CGROUP_H
 #define CGROUP_H
@@ -28,24 +28,25 @@ struct cgroup_ref {
 
 /* The mount through which a hierarchy is reached, or NULL when it is not mounted. */
 const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind kind);
-/* That of the hierarchy that limits memory: v1 where it has that controller. */
+/* The hierarchy that limits memory: v1 if it has that controller. */
 const struct mount *cgroup_memory_mount(const struct mountinfo *mi);
-/* It is of that hierarchy, all of which can be seen, and is not its root. */
+/* It belongs to that hierarchy, the hierarchy is completely visible, and it is not the root. */
 bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *ref);
 
 /*
- * A directory below a cgroup mount, or a path from a hierarchy's root ("/a/b" or "a/b"), looked
- * up in v2, then in the v1 memory controller; a v2 cgroup without processes yields to a v1 one of
- * that path that has some. -ENOENT absent, -ENOTDIR no cgroup, -EOPNOTSUPP another v1 controller.
+ * A directory below a cgroup mount, or a path from a hierarchy's root ("/a/b" or "a/b"), looked up
+ * in v2, then in the v1 memory controller; a v2 cgroup without processes yields to a v1 one with
+ * the same path and some. -ENOENT: absent, -ENOTDIR: not a cgroup, -EOPNOTSUPP: another v1
+ * controller.
  */
 int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref *ret,
 		struct errtext *err);
 
-/* By paths from the hierarchies' roots, each NULL if absent; the same choice. */
+/* From paths below the hierarchies' roots, each NULL if absent; the same choice. */
 int cgroup_open_either(const struct mountinfo *mi, const char *path_v2, const char *path_v1,
 		       struct cgroup_ref *ret, struct errtext *err);
 
-/* Whether processes are in it or below it. */
+/* Whether it or a cgroup below it has processes. */
 bool cgroup_populated(const struct cgroup_ref *ref);
 bool cgroup_exists(const struct cgroup_ref *ref);
 void cgroup_close(struct cgroup_ref *ref);

@@ -20,13 +20,13 @@
 struct command {
 	pid_t pid;
 	int pidfd;
-	int socket; /* to the waiting child; -1 once it was let go */
+	int socket; /* to the waiting child; -1 after the go-ahead */
 	int status; /* -1: not reaped */
 	char *name;
-	char *user; /* NULL: the one that cachemon runs as */
+	char *user; /* NULL: same user as cachemon */
 };
 
-/* Messages of the child. Silence (end of file) after the go-ahead means that CMD is executing. */
+/* Messages of the child. Silence (end of file) after the go-ahead means that CMD runs. */
 enum stage { STAGE_IDENTITY, STAGE_READY, STAGE_EXEC };
 struct message {
 	int stage;
@@ -61,12 +61,12 @@ static void child_reset_signals(void)
 	sigset_t none;
 
 	for (int signo = 1; signo < NSIG; signo++) {
-		/* Ignored by the caller (nohup, a shell's background job): so it stays. Other
-		 * ignored signals may be cachemon's own doing. */
+		/* The caller ignored it (nohup, a shell's background job), so it stays ignored.
+		 * Other ignored signals may come from cachemon itself. */
 		if ((signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGXFSZ) &&
 		    sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
 			continue;
-		/* Refused for KILL, STOP and those the C library keeps: nothing to reset there. */
+		/* Fails for KILL, STOP and signals of the C library, which need no reset. */
 		sigaction(signo, &dfl, NULL);
 	}
 	sigemptyset(&none);
@@ -87,7 +87,7 @@ child_run(int fd, char *const argv[], char *const env[], const struct invoker *i
 	}
 	m.stage = STAGE_READY;
 	send_message(fd, &m, sizeof(m));
-	/* End of file: cachemon has ended or given up, CMD must not run unwatched. */
+	/* End of file: cachemon has ended or given up, so CMD must not run unwatched. */
 	if (receive_message(fd, &go, 1) != 1)
 		_exit(COMMAND_FAILED);
 	m.err = command_exec(argv, env);
@@ -131,7 +131,8 @@ static int fork_child(struct command *c, char *const argv[], const struct invoke
 		err = -errno;
 		goto out;
 	}
-	/* Handlers of cachemon's must not run in the child: what they write to is shared. */
+	/* cachemon's handlers must not run in the child, because they write to shared
+	 * descriptors. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &saved);
 	c->pid = fork();
@@ -148,7 +149,7 @@ out:
 	return err;
 }
 
-/* Blocking: for a child that is known to end at once. */
+/* Blocks; for a child that is about to end. */
 static int reap_child(struct command *c, int flags)
 {
 	siginfo_t info = {0};
@@ -261,8 +262,8 @@ int command_go(struct command *c, struct errtext *err)
 	/* End of file: the exec closed the socket. */
 	if (n == 0)
 		return 0;
-	/* A message, or the go-ahead was not read (EPIPE, ECONNRESET): the child has ended, or
-	 * does so next. */
+	/* A message, or the go-ahead was not read (EPIPE, ECONNRESET): the child has ended or is
+	 * about to. */
 	e = reap_child(c, 0);
 	if (e)
 		return errtext_set(err, e, "cannot learn how '%s' ended: %s", c->name,
@@ -304,7 +305,7 @@ void command_free(struct command *c)
 	if (!c)
 		return;
 	if (c->pid > 0 && c->socket >= 0 && c->status < 0) {
-		/* It waits still: end it even if it is stopped. */
+		/* It is still waiting: ends it even if it is stopped. */
 		kill(c->pid, SIGKILL);
 		reap_child(c, 0);
 	}
@@ -319,7 +320,7 @@ void command_free(struct command *c)
 
 enum signal_action command_signal_action(const struct signal_seen *seen, struct signal_state *state)
 {
-	/* SI_USER, SI_QUEUE, SI_TKILL are <= 0: some process. */
+	/* SI_USER, SI_QUEUE, SI_TKILL are <= 0: sent by a process. */
 	bool from_kernel = seen->code > 0;
 
 	if (seen->signo != SIGINT && seen->signo != SIGTERM && seen->signo != SIGHUP &&
@@ -329,7 +330,7 @@ enum signal_action command_signal_action(const struct signal_seen *seen, struct 
 		return state->stops++ == 0 ? SIGNAL_FINISH : SIGNAL_ABANDON;
 	if (from_kernel && seen->signo == SIGINT)
 		return state->stops++ == 0 ? SIGNAL_NOTE : SIGNAL_ABANDON;
-	/* "kill 0" in CMD reaches cachemon too: echoing it would deliver it twice. */
+	/* "kill 0" in CMD also reaches cachemon: forwarding it would deliver it twice. */
 	if (from_kernel || seen->sender == state->cmd)
 		return SIGNAL_NOTE;
 	return SIGNAL_FORWARD;

@@ -12,11 +12,11 @@
 
 struct replacement {
 	const char *name;
-	const char *root_value; /* NULL: none is known, nothing is replaced */
+	const char *root_value; /* NULL: unknown; nothing is replaced */
 	const char *value;	/* NULL: the variable is dropped */
 };
 
-/* The value of entry "NAME=value" when its name is name. */
+/* The value of entry "NAME=value" if it has this name. */
 static const char *value_of_entry(const char *entry, const char *name)
 {
 	size_t len = strlen(name);
@@ -36,7 +36,7 @@ static bool is_sudo_effect(const char *entry)
 	return false;
 }
 
-/* *ret_entry is NULL: the variable is dropped. */
+/* *ret_entry is NULL: drop the variable. */
 static int translate_entry(const char *entry, const struct replacement *replacements,
 			   char **ret_entry)
 {
@@ -130,7 +130,7 @@ static int join_path(char path[PATH_MAX], const char *dir, size_t dir_len, const
 	return 0;
 }
 
-/* The meaning of a file that could not be executed for the search. */
+/* What a file that cannot be executed means for the search. */
 static int judge_failure(const char *path, int err)
 {
 	struct stat st;
@@ -157,7 +157,7 @@ int command_exec(char *const argv[], char *const env[])
 	char path[PATH_MAX];
 
 	if (strchr(name, '/')) {
-		/* With a slash it searches nothing, and hands scripts to /bin/sh. */
+		/* A name with a slash is not searched for, and scripts go to /bin/sh. */
 		execvpe(name, argv, env);
 		return -errno;
 	}
@@ -175,7 +175,7 @@ int command_exec(char *const argv[], char *const env[])
 			err = judge_failure(path, errno);
 			if (err != -ENOENT && err != -EACCES)
 				return err;
-			/* A later directory may have one that works. */
+			/* A later directory may have an executable one. */
 			if (err == -EACCES)
 				result = err;
 		}

@@ -15,8 +15,8 @@
 
 #include "cachemon/access/invoker.h"
 
-/* root_home, root_shell: of root's account, NULL when unknown. variable: "NAME=value" to add, in
- * place of one of that name; or NULL. NULL-terminated, the caller's. */
+/* root_home, root_shell: of root's account, NULL: unknown. variable: "NAME=value" to add or
+ * replace; or NULL. NULL-terminated; the caller frees it. */
 int command_exec_env(char *const env[], const struct invoker *inv, const char *root_home,
 		     const char *root_shell, const char *variable, char ***ret_env);
 void command_exec_env_free(char **env);

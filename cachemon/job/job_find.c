@@ -41,7 +41,7 @@ static const char *component_before(const char *path, const char **end)
 
 	while (p > path && p[-1] != '/')
 		p--;
-	/* p is the start of the last component; the one before ends ahead of its slash. */
+	/* p is the start of the last component; the previous one ends before its slash. */
 	if (p <= path + 1) {
 		*end = path;
 		return path;
@@ -172,7 +172,7 @@ static int consider_path(struct search *s, const char *path)
 	return 0;
 }
 
-/* Directories that vanish meanwhile are skipped: they cannot be watched either. */
+/* Skips directories that vanish meanwhile: they cannot be watched either. */
 static int search_tree(struct search *s, int parent, const char *name, const char *path, int levels)
 {
 	_cleanup_closedir_ DIR *dir = file_opendir(parent, name);

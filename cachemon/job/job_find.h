@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jobs by the name that others gave them: the cgroup of a Slurm job, a systemd unit, a container,
- * or any cgroup by its last component. Owns what those cgroups are called.
+ * Finds a job by its external name: the cgroup of a Slurm job, a systemd unit, a container, or any
+ * cgroup by its last component. Owns the naming of those cgroups.
  */
 #ifndef JOB_FIND_H
 #define JOB_FIND_H
@@ -10,7 +10,7 @@
 
 #include "cachemon/job/cgroup.h"
 
-/* In the order of preference when a name could be several. */
+/* In order of preference, if a name matches several. */
 enum find_kind { FIND_SLURM, FIND_UNIT, FIND_CONTAINER, FIND_LAST, FIND_NR };
 
 /* "slurm", "unit", "container", "cgroup". */
@@ -28,8 +28,8 @@ const char *find_kind_name(enum find_kind kind);
 bool find_matches(const char *path, enum find_kind kind, const char *name);
 
 /*
- * Look in the v2 tree and under the v1 memory controller. kinds: a bit for each allowed kind.
- * -ENOENT: none; -ENOTUNIQ: several, the text names two.
+ * Searches the v2 tree and the v1 memory controller. kinds: a bit for each allowed kind. -ENOENT:
+ * none; -ENOTUNIQ: several; the text names two.
  */
 int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name,
 		struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err);

@@ -13,7 +13,7 @@
 
 #define FILE_MAX (1U << 20)
 
-/* key NULL: the file is a number. */
+/* key NULL: the file has a single number. */
 static const struct {
 	const char *file, *key;
 } places[][MEMORY_FIGURES] = {
@@ -73,12 +73,12 @@ int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_f
 	if (!text)
 		return MEMORY_UNKNOWN;
 	n = key ? memory_cgroup_stat(text, key) : number_of_line(text);
-	/* "max" has no number; v1 uses 2^63 less a page for no limit. */
+	/* "max" is not a number; v1 uses 2^63 minus a page for no limit. */
 	return what == MEMORY_LIMIT && n >= INT64_MAX / 2 ? MEMORY_UNKNOWN : n;
 }
 
-/* "0::/a/b" or "4:cpu,memory:/a/b": the path in that hierarchy; NULL: it is of another one, or not
- * to be seen from here. */
+/* "0::/a/b" or "4:cpu,memory:/a/b": the path in that hierarchy; NULL: another hierarchy, or not
+ * visible from here. */
 static const char *path_in_hierarchy(const char *line, enum cgroup_kind kind)
 {
 	const char *controllers = strchr(line, ':');
@@ -93,7 +93,7 @@ static const char *path_in_hierarchy(const char *line, enum cgroup_kind kind)
 	return path + 1;
 }
 
-/* False: outside of the mounted part, as in a container that sees another's. */
+/* False: outside the mounted part, as in a container that sees another's cgroup. */
 static bool place_in_mount(const struct mount *m, const char *path, struct memory_cgroup *ret)
 {
 	size_t root = strcmp(m->root, "/") == 0 ? 0 : strlen(m->root);

@@ -21,8 +21,8 @@
 struct process {
 	pid_t tgid;
 	pid_t ppid;
-	pid_t noted; /* its parent by a link, 0: none */
-	bool ended;  /* or its link is all that is known */
+	pid_t noted; /* its recorded parent, 0: none */
+	bool ended;  /* or it is only known from a record */
 	bool member;
 };
 
@@ -64,7 +64,7 @@ static int read_of_process(const char *proc_root, pid_t pid, const char *name, c
 
 	if (!err)
 		err = file_read(AT_FDCWD, path, TEXT_MAX, ret_text, &len);
-	/* Opened in time, read too late: the kernel says ESRCH. */
+	/* The file was opened in time but read too late: the kernel returns ESRCH. */
 	return err == -ENOENT ? -ESRCH : err;
 }
 
@@ -84,7 +84,7 @@ static int read_process(const char *proc_root, pid_t pid, struct process *ret)
 	    status_number(status, "\nThreads:", &threads))
 		return -EBADMSG;
 	state += strlen("\nState:\t");
-	/* A leader may have ended while its other threads go on. */
+	/* A leader may have ended while its other threads continue. */
 	p.ended = (*state == 'Z' || *state == 'X') && threads <= 1;
 	*ret = p;
 	return 0;
@@ -158,7 +158,7 @@ static bool is_member(const struct processes *ps, pid_t tgid)
 	return p && p->member;
 }
 
-/* Sorts by pid; who is not there is known by its link. */
+/* Sorts by pid; processes that have ended are known from their records. */
 static int add_links(struct processes *ps, const struct proctree_link *links, size_t nr_links)
 {
 	size_t there = ps->nr;
@@ -181,7 +181,7 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	return err;
 }
 
-/* Returns how many they are; 0: tgid does not live. */
+/* Returns their number; 0: tgid does not exist. */
 static size_t mark_members(struct processes *ps, pid_t tgid)
 {
 	struct process *root = find_process(ps, ps->nr, tgid);
@@ -190,7 +190,7 @@ static size_t mark_members(struct processes *ps, pid_t tgid)
 	if (!root || root->ended)
 		return 0;
 	root->member = true;
-	/* By rising pid parents mostly come before their children: few rounds. */
+	/* Sorted by pid, parents mostly come before their children, so few rounds suffice. */
 	do {
 		before = members;
 		for (size_t i = 0; i < ps->nr; i++) {
@@ -252,7 +252,7 @@ int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
 
 	if (err)
 		return err;
-	/* An id for each level, from that of /proc down to the caller's. */
+	/* One id per level, from that of /proc down to the caller's. */
 	at = strstr(status, "\nNSpid:");
 	if (at) {
 		at += strlen("\nNSpid:");
@@ -293,7 +293,7 @@ int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret
 
 	if (err)
 		return err;
-	/* Real and effective. The owner of the directory would be root for some programs. */
+	/* Real and effective ids. For some programs root owns the directory. */
 	if (!uid || sscanf(uid, "\nUid: %*u %u", &about.uid) != 1)
 		return -EBADMSG;
 	about.kernel = proctree_flags(proc_root, tgid) & PROCTREE_KTHREAD;

@@ -18,7 +18,7 @@
 #include "cachemon/base/quote.h"
 #include "cachemon/base/text_builder.h"
 
-/* A command line may have megabytes; its beginning tells it. */
+/* A command line may have megabytes; its beginning identifies it. */
 enum { TEXT_MAX = 4096 };
 
 /* proc_pid_ns(7): the first cgroup namespace's inode is fixed. */
@@ -37,14 +37,14 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 	return err ? err : text_print(&s->name, "%s[%d]", quoted, tgid);
 }
 
-/* /proc shows no such process: a mount of it may hide those of other users. */
+/* /proc does not show the process: its mount may hide other users' processes. */
 static int refuse_absent(const struct selector_places *places, pid_t pid, struct errtext *err)
 {
 	_cleanup_free_ char *path = NULL;
 
 	if (text_print(&path, "%s/%d", places->proc_root, pid))
 		return -ENOMEM;
-	/* Of a place that stands for /proc kill() knows nothing. */
+	/* For a directory in place of /proc, kill() is not meaningful. */
 	if (!strcmp(places->proc_root, "/proc") && access(path, F_OK) &&
 	    (!kill(pid, 0) || errno == EPERM))
 		return errtext_set(err, -ESRCH,
@@ -129,7 +129,7 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
-/* Of the first process in a cgroup; -1: there is none to be seen. */
+/* Of the first process in a cgroup; -1: none is visible. */
 static int64_t user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref)
 {
 	_cleanup_free_ char *path = NULL, *pids = NULL;
@@ -146,7 +146,7 @@ static int64_t user_of_cgroup(const struct selector_places *places, const struct
 	return about.uid;
 }
 
-/* prefix: "slurm: 12, " and the like, or "". Takes ref over, also on failure. */
+/* prefix: "slurm: 12, " and similar, or "". Takes ownership of ref, also on failure. */
 static int select_cgroup(const struct selector_places *places, struct cgroup_ref *ref,
 			 const char *prefix, const char *name, struct selector *ret,
 			 struct errtext *err)

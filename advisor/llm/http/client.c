@@ -32,8 +32,8 @@ const char *const llm_outcome_names[LLM_OUTCOME_NR] = {
 	[LLM_DECLINED] = "declined",
 };
 
-/* Who asks can do nothing that the user cannot, and leaves no copy of the memory that holds the
- * key: no core file, nothing for another process of the user to read. */
+/* The process that queries has only the user's rights, and no copy of its memory is left,
+ * because it holds the key: no core file, and no access by the user's other processes. */
 static int confine(void)
 {
 	const struct rlimit none = {0, 0};
@@ -49,7 +49,7 @@ static int confine(void)
 		       : 0;
 }
 
-/* What needs no network to be known. LLM_ANSWERED: nothing speaks against it. */
+/* Checks that need no network. LLM_ANSWERED: all passed. */
 static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct errtext *err)
 {
 	const struct llm_config *config = q->config;
@@ -93,8 +93,8 @@ static void wait_ns(uint64_t ns)
 		;
 }
 
-/* A server that takes the beginning of a prompt only and says nothing of it: no tokenizer makes so
- * few tokens of so much text. */
+/* Detects a server that silently cuts the prompt: no tokenizer makes so few tokens of so much
+ * text. */
 static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answer *a)
 {
 	enum { BYTES_A_TOKEN_MAX = 6, SMALL = 4000 };
@@ -109,7 +109,7 @@ static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answ
 		 a->host, (long long)a->tokens_in, bytes);
 }
 
-/* The last attempt says how it ended. */
+/* The last attempt gives the error. */
 static enum llm_outcome conclude(const struct outcome *o, struct wire_reply *reply,
 				 struct llm_answer *to, struct errtext *err)
 {
@@ -162,7 +162,7 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 		look_at_clock(q, deadline_ns);
 		outcome_of(q, &transport, &reply, &o);
 		transport_result_free(&transport);
-		/* Another name of the limit, once, is no try. */
+		/* Repeating with the other name of the limit, once, does not count as a retry. */
 		again = o.other_limit && !shape.completion_tokens &&
 			q->left_ns >= OUTCOME_LEFT_MIN_NS;
 		shape.completion_tokens |= again;
@@ -194,7 +194,7 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 
 	*ret = (struct llm_answer){.tokens_in = -1, .tokens_out = -1};
 	ret->outcome = may_ask(&q, ret, &err);
-	/* A peer that closes its end is no reason to die. */
+	/* SIGPIPE must not kill the process when a peer closes the connection. */
 	sigaction(SIGPIPE, &ignore, &before);
 	if (!ret->outcome && !curl_global_init(CURL_GLOBAL_DEFAULT))
 		ret->outcome = ask_endpoint(&q, prompt, start + q.limit_ns, ret, &err);

@@ -23,7 +23,7 @@ static void cleanup_url(CURLU **u)
 
 #define _cleanup_url_ _cleanup_(cleanup_url)
 
-/* false: it is not there, or too long; then to is "". */
+/* false: missing or too long; then `to` is "". */
 static bool get_part(CURLU *u, CURLUPart part, char *to, size_t size)
 {
 	char *text = NULL;
@@ -41,8 +41,8 @@ static bool ends_in(const char *text, size_t len, const char *end)
 	return len >= n && !strncmp(text + len - n, end, n);
 }
 
-/* What is missing after the path that the user gave; as the vendors' own clients add it: "/v1" and
- * "/api/v4" are the base of an API in a certain version. */
+/* The path to append to the user's URL, as the vendors' clients do: "/v1" and "/api/v4" are
+ * bases of an API version. */
 static const char *rest_of_path(const char *path, size_t len, enum llm_api api)
 {
 	size_t digits = len;
@@ -71,7 +71,7 @@ static bool is_loopback(const char *name)
 	return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* The URL of the API's call: false: it is too long. */
+/* The URL of the API's endpoint. false: too long. */
 static bool complete(CURLU *u, enum llm_api api, struct endpoint *e)
 {
 	enum { MORE = 32 };
@@ -97,7 +97,7 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
 			   : CURLUE_OUT_OF_MEMORY;
 
-	/* The text may hold a password: it is not repeated. */
+	/* The text may hold a password, so the message does not repeat it. */
 	if (code)
 		return errtext_set(err, -EINVAL,
 				   "invalid model URL (%s); use a URL such as https://host/v1",
@@ -109,7 +109,7 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	if (!e.plain && strcmp(text, "https") != 0)
 		return errtext_set(err, -EINVAL, "the model URL uses %.20s; use https or http",
 				   text);
-	/* A longer one makes the whole too long. */
+	/* A longer one would make the URL too long. */
 	if (get_part(u, CURLUPART_USER, e.url, sizeof(e.url)) ||
 	    get_part(u, CURLUPART_PASSWORD, e.url, sizeof(e.url)))
 		return errtext_set(
@@ -147,7 +147,7 @@ void endpoint_host(const char *url, char *ret, size_t size)
 	escape_inert_to(ret, size, host);
 }
 
-/* One that is set to nothing is not set. */
+/* An empty variable counts as unset. */
 static const char *variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -187,7 +187,7 @@ static int choose_forms(struct llm_config *c, struct errtext *err)
 	return 0;
 }
 
-/* A vendor's key goes to that vendor only, and never in the clear. */
+/* A vendor's key goes to that vendor only, and only encrypted. */
 static const char *vendor_key(const struct endpoint *e)
 {
 	const char *name = !strcasecmp(e->name, "api.openai.com")      ? "OPENAI_API_KEY"
@@ -236,10 +236,10 @@ int llm_config_make(const struct llm_config *options, bool environment, struct l
 	return 0;
 }
 
-/* Shorter ones stand in texts by chance. */
+/* Shorter keys may occur in texts by chance. */
 enum { MASKED_MIN = 6 };
 
-/* Without the blanks around it; only what may stand in a header. */
+/* Trims blanks; accepts only what is valid in a header. */
 static int take_key(const char *text, size_t len, const char *place, struct key *ret,
 		    struct errtext *err)
 {

@@ -21,8 +21,8 @@ enum complaint {
 	COMPLAINT_FORM
 };
 
-/* In this order: the first that fits is meant. The complaints are of llama.cpp's server, OpenAI,
- * Anthropic, vLLM and Ollama. */
+/* The first match counts. These are error texts of llama.cpp's server, OpenAI, Anthropic, vLLM
+ * and Ollama. */
 static const struct {
 	enum complaint complaint;
 	int status, or_status;
@@ -48,7 +48,7 @@ static const struct {
 	  "schema", "grammar", "generate parser"}},
 };
 
-/* In whatever part of the error it is said. */
+/* Searches every part of the error. */
 static enum complaint complaint_of(int status, const struct wire_error *e)
 {
 	for (size_t i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
@@ -64,7 +64,7 @@ static enum complaint complaint_of(int status, const struct wire_error *e)
 	return COMPLAINT_NONE;
 }
 
-/* ': "what it says"', or nothing. */
+/* ': "the server's text"', or nothing. */
 struct quote {
 	char s[OUTCOME_QUOTE_MAX + 16];
 };
@@ -104,7 +104,7 @@ static bool is_one_of(int value, const int *list, size_t nr)
 	return false;
 }
 
-/* What passes, of what libcurl ends with. */
+/* Temporary errors of libcurl. */
 static const int passing_failures[] = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
 				       CURLE_PARTIAL_FILE,	   CURLE_OPERATION_TIMEDOUT,
 				       CURLE_GOT_NOTHING,	   CURLE_SSL_CONNECT_ERROR,
@@ -140,7 +140,7 @@ static void of_network(const struct question *q, const struct transport_result *
 
 static const int passing_statuses[] = {408, 409, 429, 500, 502, 503, 504, 529};
 
-/* What to do about it; "": nothing that is known. */
+/* The advice to the user; "": none known. */
 static const char *advice(const struct question *q, enum complaint complaint, int status)
 {
 	if (complaint == COMPLAINT_QUOTA)
@@ -165,7 +165,8 @@ static void of_status(const struct question *q, int status, const struct wire_er
 		      struct outcome *o)
 {
 	enum complaint complaint = complaint_of(status, e);
-	/* Sooner than the server says it is of no use, and much later of none to the user. */
+	/* Retrying sooner than the server allows is useless, and a much later retry is of no use
+	 * to the user. */
 	bool no_time = o->retry_after_ns >= 0 &&
 		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > q->left_ns ||
 			(uint64_t)o->retry_after_ns > RETRY_AFTER_MAX_S * SECOND);
@@ -190,7 +191,7 @@ static void of_status(const struct question *q, int status, const struct wire_er
 	o->passing &= !no_time;
 }
 
-/* A text is an answer only when it came to its own end. A model's other words are not passed on:
+/* A text is an answer only if it is complete. A model's other texts are not shown, because
  * nobody has checked them. */
 static void of_reply(const struct question *q, const struct wire_reply *r, struct outcome *o)
 {
@@ -259,7 +260,7 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 bool outcome_again(const struct outcome *o, unsigned int tries, uint64_t left_ns, uint32_t random,
 		   uint64_t *ret_wait_ns)
 {
-	/* Anything up to a bound that doubles: those who failed together do not come again
+	/* Random up to a bound that doubles, so that clients that failed together do not retry
 	 * together. */
 	double bound = (double)(SECOND << (tries < OUTCOME_TRIES ? tries - 1 : 0));
 

@@ -29,7 +29,7 @@ static void headers_free(struct curl_slist *list)
 	curl_slist_free_all(list);
 }
 
-/* The request's headers, with the key; NULL: no memory. Wiped when freed. */
+/* The request's headers, with the key; NULL: no memory. The key is wiped on free. */
 static struct curl_slist *headers_of(const struct question *q)
 {
 	bool anthropic = q->config->api == LLM_ANTHROPIC;
@@ -37,7 +37,7 @@ static struct curl_slist *headers_of(const struct question *q)
 	const char *const lines[] = {
 		"Content-Type: application/json",
 		"Accept: application/json",
-		/* Servers that do not know "Expect: 100-continue" would let a long request wait. */
+		/* Servers without support for "Expect: 100-continue" would delay a long request. */
 		"Expect:",
 		anthropic ? "anthropic-version: 2023-06-01" : "",
 		key,
@@ -89,8 +89,8 @@ static size_t on_body(char *bytes, size_t size, size_t nr, void *arg)
 	return len;
 }
 
-/* Called at least once a second. Until the first byte the model may think as long as there is
- * time. */
+/* libcurl calls this at least once a second. Until the first byte comes, the model may use all
+ * of the time. */
 static int on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal,
 		       curl_off_t ulnow)
 {
@@ -109,7 +109,7 @@ static bool set_limits(struct transfer *t)
 	bool ok = true;
 
 	SET(NOSIGNAL, 1L);
-	SET(QUICK_EXIT, 1L); /* do not wait for a resolver that does not answer */
+	SET(QUICK_EXIT, 1L); /* do not wait for an unresponsive resolver */
 	SET(TIMEOUT_MS, left);
 	SET(CONNECTTIMEOUT_MS, left < CONNECT_MS ? left : CONNECT_MS);
 	SET(FOLLOWLOCATION, 0L);
@@ -133,7 +133,7 @@ static bool set_trust(struct transfer *t)
 	SET(SSL_VERIFYPEER, 1L);
 	SET(SSL_VERIFYHOST, 2L);
 	SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	/* The key is not sent to a proxy; and what is for this machine does not leave it. */
+	/* The key must not go to a proxy, and requests to this machine must not leave it. */
 	SET(HEADEROPT, (long)CURLHEADER_SEPARATE);
 	SET(SUPPRESS_CONNECT_HEADERS, 1L);
 	if (t->q->endpoint.loopback)
@@ -180,7 +180,7 @@ static void take_result(struct transfer *t, CURLcode code)
 
 	if (code == CURLE_ABORTED_BY_CALLBACK && r->stalled)
 		code = CURLE_OPERATION_TIMEDOUT;
-	/* So libcurl says that a line of a header is too long, by its age. */
+	/* libcurl reports an overlong header line with either code, depending on its version. */
 	if (code == CURLE_OUT_OF_MEMORY || (int)code == TOO_LARGE)
 		r->too_big = true;
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -189,7 +189,7 @@ static void take_result(struct transfer *t, CURLcode code)
 	r->encoded = header(t->curl, "Content-Encoding") != NULL;
 	r->retry_after_ns = after ? transport_retry_after_ns(after, time(NULL)) : -1;
 	snprintf(r->said, sizeof(r->said), "%s", t->said[0] ? t->said : curl_easy_strerror(code));
-	/* libcurl completes one that names no host. */
+	/* libcurl resolves a relative redirect to a full URL. */
 	if (location && !curl_easy_getinfo(t->curl, CURLINFO_REDIRECT_URL, &url) && url)
 		endpoint_host(url, r->elsewhere, sizeof(r->elsewhere));
 }
@@ -225,7 +225,7 @@ int64_t transport_retry_after_ns(const char *value, int64_t now)
 	time_t date;
 
 	if (strspn(value, "0123456789") == strlen(value) && *value)
-		/* More digits than that are a time nobody waits for. */
+		/* More digits make a time too long to wait for. */
 		return sscanf(value, "%9u%c", &seconds, &rest) == 1 ? (int64_t)seconds * 1000000000
 								    : INT64_MAX;
 	date = curl_getdate(value, NULL);

@@ -19,7 +19,7 @@ static void cleanup_json(cJSON **json)
 
 #define _cleanup_json_ _cleanup_(cleanup_json)
 
-/* All of the bytes are one JSON text, or there is none. */
+/* Parses the bytes as exactly one JSON text. NULL: they are not. */
 static cJSON *parse_json(const char *bytes, size_t len)
 {
 	const char *end = NULL;
@@ -33,7 +33,7 @@ static cJSON *parse_json(const char *bytes, size_t len)
 	return NULL;
 }
 
-/* cJSON writes bytes as they are. */
+/* cJSON writes bytes unchanged. */
 static bool add_text(cJSON *object, const char *name, const char *text)
 {
 	struct text_builder b;
@@ -57,7 +57,7 @@ static bool add_message(cJSON *messages, const char *role, const char *text)
 	return cJSON_AddStringToObject(message, "role", role) && add_text(message, "content", text);
 }
 
-/* How the answer is made to be JSON. Anthropic's API has no form between a schema and none. */
+/* How the model is made to answer in JSON. Anthropic's API supports a schema or nothing. */
 static bool add_format(cJSON *root, const struct wire_shape *shape, const char *name,
 		       const cJSON *schema)
 {
@@ -130,9 +130,9 @@ int wire_request(const struct wire_shape *shape, const char *model, const struct
 	return 0;
 }
 
-/* Names and words of the two APIs' replies. */
+/* Field names and words in the replies of the two APIs. */
 static const struct dialect {
-	const char *list; /* what makes a reply one of the API */
+	const char *list; /* the field that identifies a reply of the API */
 	const char *tokens_in, *tokens_out, *end, *stop, *length, *refusal;
 } dialects[] = {
 	[LLM_OPENAI] = {"choices", "prompt_tokens", "completion_tokens", "finish_reason", "stop",
@@ -151,7 +151,7 @@ static const char *text_of(const cJSON *object, const char *name)
 	return cJSON_GetStringValue(member_of(object, name));
 }
 
-/* What is missing or of another type is left as it is. */
+/* A missing field, or one of another type, leaves the value unchanged. */
 static void copy_text(char *to, size_t size, const cJSON *object, const char *name)
 {
 	const char *text = text_of(object, name);
@@ -164,12 +164,12 @@ static void copy_count(int64_t *to, const cJSON *object, const char *name)
 {
 	const cJSON *item = member_of(object, name);
 
-	/* NaN is outside too. */
+	/* also excludes NaN */
 	if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e15)
 		*to = (int64_t)item->valuedouble;
 }
 
-/* "error" is an object or a text, or its fields are at the top. */
+/* "error" is an object or a text, or its fields are at the top level. */
 static bool error_of(const cJSON *object, struct wire_error *ret)
 {
 	const cJSON *inner = member_of(object, "error");
@@ -180,7 +180,7 @@ static bool error_of(const cJSON *object, struct wire_error *ret)
 	if (!cJSON_IsObject(inner) && !cJSON_IsString(inner) && !text_of(object, "message") &&
 	    !text_of(object, "detail"))
 		return false;
-	/* The last that is there counts. */
+	/* The last one present counts. */
 	copy_text(e.message, sizeof(e.message), object, "error");
 	copy_text(e.message, sizeof(e.message), from, "detail");
 	copy_text(e.message, sizeof(e.message), from, "message");
@@ -196,8 +196,8 @@ static bool error_of(const cJSON *object, struct wire_error *ret)
 	return true;
 }
 
-/* content is a text, null, or a list of parts. What a model thinks aloud is in other fields, and in
- * parts of other types. */
+/* content is a text, null, or a list of parts. A model's thoughts are in other fields and in
+ * other types of parts. */
 static int take_content(const cJSON *message, struct wire_reply *r)
 {
 	const cJSON *content = member_of(message, "content"), *part;
@@ -270,7 +270,7 @@ void wire_reply_free(struct wire_reply *r)
 int wire_error_parse(const char *bytes, size_t len, struct wire_error *ret)
 {
 	_cleanup_json_ cJSON *root = parse_json(bytes, len);
-	/* Some servers put it into a list. */
+	/* Some servers wrap it in a list. */
 	const cJSON *object = cJSON_IsArray(root) ? cJSON_GetArrayItem(root, 0) : root;
 
 	return object && error_of(object, ret) ? 0 : -EBADMSG;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The shapes of two APIs, OpenAI's chat completions and Anthropic's messages: bodies of requests
- * and of replies. Pure; owns no decision on what to do about a reply. All that is parsed was made
- * by somebody else: strings here are as they came, but for NUL at their end.
+ * The request and reply formats of two APIs: OpenAI's chat completions and Anthropic's messages.
+ * Pure; owns no decision on how to handle a reply. Replies are untrusted: strings are unchanged,
+ * except for the NUL at their end.
  */
 #ifndef LLM_HTTP_WIRE_H
 #define LLM_HTTP_WIRE_H
@@ -12,24 +12,24 @@
 struct wire_shape {
 	enum llm_api api;
 	enum llm_json json;
-	bool completion_tokens; /* "max_completion_tokens" where "max_tokens" is refused */
+	bool completion_tokens; /* use "max_completion_tokens", because "max_tokens" was refused */
 };
 
-/* -EINVAL: the schema is no JSON. malloc'ed, NUL-terminated; always UTF-8 (escape_data()). */
+/* -EINVAL: the schema is not JSON. malloc'ed, NUL-terminated; always UTF-8 (escape_data()). */
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body);
 
-/* What a server says is wrong, in any of the shapes seen. */
+/* A server's error, in any of the known formats. */
 struct wire_error {
-	char message[1024]; /* "": it does not say */
+	char message[1024]; /* "": not given */
 	char type[64], code[64], param[64];
-	int status; /* HTTP's, where the code is one; 0: it is not */
+	int status; /* HTTP status, if the code is one; else 0 */
 };
 
 enum wire_end {
 	WIRE_END_NONE,	 /* not said */
-	WIRE_END_STOP,	 /* said all it had to say */
-	WIRE_END_LENGTH, /* cut at the number of tokens allowed */
+	WIRE_END_STOP,	 /* the answer is complete */
+	WIRE_END_LENGTH, /* cut at the token limit */
 	WIRE_END_REFUSAL,
 	WIRE_END_OTHER
 };
@@ -40,18 +40,17 @@ struct wire_reply {
 	enum wire_end end;
 	char end_said[32]; /* as the server words it */
 	char model[128];
-	int64_t tokens_in, tokens_out; /* -1: not said */
-	bool failed;		       /* error is set: an error where an answer should be */
+	int64_t tokens_in, tokens_out; /* -1: not given */
+	bool failed; /* error is set: the reply has an error instead of an answer */
 	struct wire_error error;
 };
 
-/* The body of a reply with status 200; to be freed whatever this returns. -EBADMSG: not of the API;
- * -ENOMEM. */
+/* Parses the body of a reply with status 200; free ret in any case. -EBADMSG: not in the API's
+ * format; -ENOMEM. */
 int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wire_reply *ret);
 void wire_reply_free(struct wire_reply *r);
 
-/* The body of a reply with another status. -EBADMSG: says nothing that is understood; ret is
- * untouched then. */
+/* Parses the body of a reply with another status. -EBADMSG: not understood; ret is unchanged. */
 int wire_error_parse(const char *bytes, size_t len, struct wire_error *ret);
 
 #endif
