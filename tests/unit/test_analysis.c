@@ -179,7 +179,7 @@ static bool passed(const struct analysis *a, const char *id)
 
 /* A job that hits all the time for a second, and a rule that finds so many seconds of gain in it.
  */
-static struct analysis analyse_gain(struct fixture *f, const char *gain)
+static struct analysis analyse_gain(struct fixture *f, const char *gain, const char *method)
 {
 	char text[1024];
 
@@ -189,29 +189,32 @@ static struct analysis analyse_gain(struct fixture *f, const char *gain)
 		    "wall_ns = 1000000000, cpu_ns = 1000 WHERE id = 1");
 	snprintf(text, sizeof(text),
 		 RULE_HEAD("a-gain") RULE_ROW
-		 ", %s AS gain_value, 's' AS gain_unit, 'measured' AS gain_method FROM v_job",
-		 gain);
+		 ", %s AS gain_value, 's' AS gain_unit, '%s' AS gain_method FROM v_job",
+		 gain, method);
 	world_write(f, "a-gain.sql", text);
 	return world_analyse(f);
 }
 
-/* No job with a fix of 30 % is graded A; below the floor nothing is worth changing. */
+/* No job with a fix that gains 30 % is graded A; below the floor nothing is worth changing. */
 static void test_grade_says_the_same(void **state)
 {
 	static const struct {
-		const char *gain;
+		const char *gain, *method;
 		enum severity severity;
 		enum analysis_answer answer;
 		char letter;
 	} cases[] = {
-		{"0.3", SEVERITY_LOW, ANSWER_FIX, 'C'},
-		{"0.05", SEVERITY_LOW, ANSWER_FIX, 'A'},
-		{"0.009", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
+		{"0.3", "measured", SEVERITY_LOW, ANSWER_FIX, 'C'},
+		{"0.3", "model", SEVERITY_LOW, ANSWER_FIX, 'C'},
+		/* At most 30 %: it may gain nothing. */
+		{"0.3", "bound", SEVERITY_LOW, ANSWER_FIX, 'A'},
+		{"0.05", "measured", SEVERITY_LOW, ANSWER_FIX, 'A'},
+		{"0.009", "measured", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
 	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct analysis a = analyse_gain(f, cases[i].gain);
+		struct analysis a = analyse_gain(f, cases[i].gain, cases[i].method);
 		const struct analysis_grade *g = &a.jobs[0].grades[GRADE_OVERALL];
 
 		if (!g->letter || *g->letter != cases[i].letter)
@@ -508,6 +511,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_grade_says_the_same, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_passed, world_begin, fixture_teardown),
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin,
 						fixture_teardown),
