@@ -85,10 +85,14 @@ int compare_model_load(sqlite3 *db, const struct compare_options *options,
 void compare_model_free(struct compare_model *m);
 
 /* Those that are there still first, then new ones, then the others, each in the order of what they
- * gain. A failed allocation is the arena's. */
+ * gain; those that were merged follow the one that stays, and what sums up the others
+ * (nothing-wrong) is left out. A failed allocation is the arena's. */
 void compare_findings_make(struct arena *a, const struct analysis *const analysis[2],
 			   const struct model_job *const job[2], struct compare_finding **ret,
 			   size_t *ret_nr);
+
+/* The finding as it is after, if it is there, else as it was before. */
+const struct finding *compare_finding_shown(const struct compare_finding *c);
 
 /* The verdict of a job as one sentence, without its names. */
 void compare_sentence(FILE *out, const struct compare_result *r);
