@@ -48,7 +48,8 @@ static char *inert_of(bool *failed, const char *fmt, va_list args)
 void doc_begin(struct doc *d, const char *fmt, ...)
 {
 	char *title = INERT_ARGS(&d->failed, fmt);
-	FILE *plain = terminal_is_ascii(d->out) ? terminal_plain_stream(d->out) : NULL;
+	FILE *plain =
+		terminal_is_ascii(d->looks_like ?: d->out) ? terminal_plain_stream(d->out) : NULL;
 
 	if (plain) {
 		d->terminal = d->out;

@@ -102,8 +102,9 @@ struct doc_ops;
 struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
-	FILE *terminal; /* that shows ASCII alone, where out leads to it; NULL: out is the end */
-	void *state;	/* of the renderer */
+	FILE *looks_like; /* its width and characters are used; NULL: those of out */
+	FILE *terminal;	  /* that shows ASCII alone, where out leads to it; NULL: out is the end */
+	void *state;	  /* of the renderer */
 	bool failed;
 };
 

@@ -167,7 +167,7 @@ static void begin_locale(struct doc *d)
 
 	d->state = s;
 	if (s) {
-		s->width = terminal_text_width(d->terminal ? d->terminal : d->out);
+		s->width = terminal_text_width(d->looks_like ?: d->terminal ?: d->out);
 		s->utf8 = newlocale(LC_CTYPE_MASK, d->terminal ? "C" : "C.UTF-8", (locale_t)0);
 		if (s->utf8)
 			s->before = uselocale(s->utf8);

@@ -15,7 +15,11 @@ from syslib.screen import Screen
 from syslib.terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SIZES = ((80, 24, 2, ["Nothing worth"]), (120, 40, 1, ["Fix first:", "Gain: ", "cachemon explain "]))
+# Columns, rows, run, what is shown, what is not.
+SIZES = ((80, 24, 2, ["Nothing worth"], ["Gain: "]),
+         (80, 24, 1, ["Fix first:", "1. ", "Gain: ", "cachemon explain ", "with 2 more fixes"], ["\n2. "]),
+         (80, 28, 1, ["Fix first:", "2. ", "with 1 more fix"], ["\n3. "]),
+         (120, 40, 1, ["Fix first:", "3. ", "Gain: ", "cachemon explain "], ["more fix"]))
 LINES_MAX = 40
 PAGER = """#!/bin/sh
 printf 'LESS=%s\\n' "$LESS"
@@ -55,7 +59,7 @@ class World:
 @part.case
 def one_screen(world, stack):
     """All of it is in view, with the prompt after it; the figures are those of the database."""
-    for columns, rows, run, answer in SIZES:
+    for columns, rows, run, answer, hidden in SIZES:
         with sqlite3.connect(world.db) as db:
             host, = db.execute("SELECT host FROM run WHERE id = ?", (run,)).fetchone()
             name, selector, stall_ns = db.execute(
@@ -69,6 +73,8 @@ def one_screen(world, stack):
                       f"waiting  {stall_ns / 1e9:.2f} s", "without it", *answer,
                       "--full", "-o report.html"):
             check(words in seen, f"{columns}x{rows}: no '{words}' in\n{seen}")
+        for words in hidden:
+            check(words not in seen, f"{columns}x{rows}: '{words}' in\n{seen}")
         for finding in re.findall(r"^\d\. .*\[([a-z-]+)\]$", seen, re.M):
             explained = subprocess.run([world.cachemon, "explain", finding], capture_output=True, check=False)
             equal(f"explain {finding}", explained.returncode, 0)

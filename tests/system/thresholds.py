@@ -37,12 +37,12 @@ def texts(rules):
 
 def judge(db, rules):
     """Rules of slow hold from (a, b) on, those of quiet from c on; db: what was measured."""
-    found = set()
+    found = {}
     for name, text in texts(rules).items():
         equal("id", re.findall("^-- id: (.*)$", text, re.M), [name])
         limits = {k: float(v) for k, v in re.findall(r"^-- param min_(\w) = (\S+)", text, re.M)}
         if all(db[k] >= v for k, v in limits.items()):
-            found.add(name)
+            found[name] = "medium"
     return found, {}
 
 

@@ -37,7 +37,7 @@ def three_sizes(world, stack):
         terminal = world.top(stack, made, columns, rows)
         screen = terminal.settled()
         equal(f"time at {columns}x{rows}", seconds_of(screen), 31)
-        row = next(line for line in screen.split("\n") if re.search(r"\btrain$", line) and "run" not in line)
+        row = next(line for line in screen.split("\n") if re.search(r"\btrain( {2,}\d.*)?$", line) and "run" not in line)
         for name in ("misses", "lookups"):
             check(f" {rate(whole[name])} " in row, f"{columns}x{rows}: no {name} {rate(whole[name])} in {row!r}")
         check(all(len(line) <= columns for line in screen.split("\n")), f"too wide for {columns}")
@@ -187,7 +187,7 @@ def follows_what_is_written(world, stack):
 def begins_before_the_first_interval(world, stack):
     made = world.made(stack, 0, ended=False)
     terminal = world.top(stack, made)
-    terminal.wait_for("No interval was recorded yet.")
+    terminal.wait_for("No interval has been recorded yet.")
     made.add()
     terminal.wait(lambda s: seconds_of(s) == 1 and "train" in s, "the first interval")
 

@@ -16,6 +16,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/base/quote.h"
+#include "cachemon/base/terminal.h"
 #include "cachemon/base/text_builder.h"
 
 _Static_assert(REPORT_RUN_LAST == (int)MODEL_RUN_LAST, "one word for the last run");
@@ -99,13 +100,53 @@ struct doc report_doc(enum report_format format, FILE *out)
 	}
 }
 
+static size_t count_lines(const char *text)
+{
+	size_t ret = 0;
+
+	for (; *text; text++)
+		ret += *text == '\n';
+	return ret;
+}
+
+/* On a terminal, as many fixes as leave the title in view above the prompt, and at least one. */
+static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
+{
+	size_t columns, rows = SIZE_MAX;
+	char *text = NULL;
+	int ret = 0;
+
+	terminal_size(out, &columns, &rows);
+	for (size_t fixes = SECTIONS_FIXES; fixes && !ret; fixes--) {
+		struct text_builder b;
+		struct doc d;
+
+		free(text);
+		d = doc_screen(text_begin(&b));
+		d.looks_like = out;
+		if (d.out)
+			sections_screen(&d, m, o->again ?: "", fixes);
+		ret = d.out ? doc_end(&d) : -ENOMEM;
+		text = text_end(&b);
+		if (!ret && !text)
+			ret = -ENOMEM;
+		if (!ret && (!rows || count_lines(text) < rows))
+			break;
+	}
+	if (!ret && fputs(text, out) == EOF)
+		ret = -EIO;
+	free(text);
+	return ret;
+}
+
 static int write_doc(const struct report_options *o, const struct model *m, FILE *out)
 {
-	struct doc d = o->brief ? doc_screen(out) : report_doc(o->format, out);
+	struct doc d;
 
 	if (o->brief)
-		sections_screen(&d, m, o->again ?: "");
-	else if (o->advise)
+		return write_screen(o, m, out);
+	d = report_doc(o->format, out);
+	if (o->advise)
 		sections_advise(&d, m);
 	else
 		sections_report(&d, m);

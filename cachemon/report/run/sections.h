@@ -15,8 +15,9 @@ void sections_report(struct doc *d, const struct model *m);
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
 /* A report in short, for a terminal, from doc_begin() on; again: what a command line says of the
- * database, with a blank before it, or "". sections_screen.c: */
-void sections_screen(struct doc *d, const struct model *m, const char *again);
+ * database, with a blank before it, or ""; fixes: the most to show. sections_screen.c: */
+enum { SECTIONS_FIXES = 3 };
+void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes);
 /* What a whole report opens with: what was run, the verdict, the waiting, and what to fix first. */
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
 

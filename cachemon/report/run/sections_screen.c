@@ -12,8 +12,7 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/prose.h"
 
-/* Of a screen. */
-enum { FIXES = 3, JOBS_MAX = 3 };
+enum { JOBS_MAX = 3 };
 /* Two lines of a terminal, less what stands before them. */
 enum { TEXT_MAX = 148 };
 
@@ -196,14 +195,15 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
 }
 
-static void put_fixes(struct doc *d, const struct model *m, const struct model_job *job)
+static void put_fixes(struct doc *d, const struct model *m, const struct model_job *job,
+		      size_t fixes)
 {
 	static const struct doc_column columns[] = {
 		{"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE("Fix first", columns);
 	const struct analysis_job *a = findings_of(m, job);
 
-	for (size_t i = 0; a && i < a->nr_fixes && i < FIXES; i++)
+	for (size_t i = 0; a && i < a->nr_fixes && i < fixes; i++)
 		put_fix(&t, &a->findings[i]);
 	doc_put_steps(d, &t);
 }
@@ -223,7 +223,7 @@ void sections_head(struct doc *d, const struct model *m, const struct model_job 
 	put_head(d, m, job, true);
 	sections_judgement(d, m, job);
 	put_figures(d, m, job, false);
-	put_fixes(d, m, job);
+	put_fixes(d, m, job, SECTIONS_FIXES);
 }
 
 static void put_caveats(struct doc *d, const struct model *m)
@@ -252,9 +252,18 @@ static void put_command(FILE *out, const char *again, const char *more, const ch
 	fprintf(out, "cachemon report%s %-14s  # %s\n", again, more, why);
 }
 
-/* again: what the command line says of the database, " --db run.db" or "". */
-static void put_rest(struct doc *d, const struct model *m, const char *again)
+static size_t fixes_left(const struct model *m, const struct model_job *job, size_t shown)
 {
+	const struct analysis_job *a = job ? findings_of(m, job) : NULL;
+
+	return a && a->nr_fixes > shown ? a->nr_fixes - shown : 0;
+}
+
+/* again: what the command line says of the database, " --db run.db" or "". left: fixes not shown.
+ */
+static void put_rest(struct doc *d, const struct model *m, const char *again, size_t left)
+{
+	char full[64] = "all of it";
 	const struct finding *f = NULL;
 	struct text_builder b;
 	FILE *out = text_begin(&b);
@@ -262,8 +271,10 @@ static void put_rest(struct doc *d, const struct model *m, const char *again)
 
 	for (size_t i = 0; i < m->nr_jobs && !f; i++)
 		f = first_fix(m, &m->jobs[i]);
+	if (left)
+		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
 	if (out) {
-		put_command(out, again, "--full", "all of it");
+		put_command(out, again, "--full", full);
 		put_command(out, again, "-o report.html", "a page to send");
 		if (f)
 			fprintf(out, "cachemon explain %s  # what it means, and how to undo it\n",
@@ -330,7 +341,7 @@ static bool not_started(const struct model *m, const struct model_job *job)
 	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
 }
 
-void sections_screen(struct doc *d, const struct model *m, const char *again)
+void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes)
 {
 	const struct model_job *job = model_main_job(m);
 	size_t watched = count_watched(m);
@@ -344,7 +355,7 @@ void sections_screen(struct doc *d, const struct model *m, const char *again)
 		sections_judgement(d, m, job);
 		put_reads(d, m, job);
 		put_figures(d, m, job, true);
-		put_fixes(d, m, job);
+		put_fixes(d, m, job, fixes);
 	}
 	for (size_t i = 0; watched > 1 && i < m->nr_jobs && shown < JOBS_MAX; i++) {
 		if (model_others(&m->jobs[i]))
@@ -356,5 +367,5 @@ void sections_screen(struct doc *d, const struct model *m, const char *again)
 		doc_para(d, "%zu more %s: name one with --job.", watched - shown,
 			 watched - shown == 1 ? "job" : "jobs");
 	put_caveats(d, m);
-	put_rest(d, m, again);
+	put_rest(d, m, again, watched < 2 ? fixes_left(m, job, fixes) : 0);
 }
