@@ -20,17 +20,17 @@ struct options {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	static const char *const words[] = {"run", "job", "finding"};
+	static const char *const words[] = {"run", "runs", "job", "finding"};
 	struct options *o = state->input;
 
 	if (key == ARGP_KEY_ARG) {
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 4; i++)
 			if (strcmp(arg, words[i]) == 0)
 				o->what = words[i];
 		return 0;
 	}
 	if (key == ARGP_KEY_END && !o->what)
-		usage_error(state, "run, job or finding");
+		usage_error(state, "run, runs, job or finding");
 	return report_args_option(&o->args, key, arg, state);
 }
 
@@ -66,8 +66,10 @@ static int put_names(const struct options *o, const struct invoker *inv, struct 
 		db = default_db;
 	}
 	if (!ret)
-		ret = strcmp(o->what, "run") == 0 ? run_name_offer_runs(db, stdout, err)
-						  : run_name_offer_jobs(db, stdout, err);
+		ret = strcmp(o->what, "job") == 0 ? run_name_offer_jobs(db, stdout, err)
+						  : run_name_offer_runs(db, stdout, err);
+	if (strcmp(o->what, "runs") == 0)
+		run_name_offer(stdout, "vs", strlen("vs"), "between the runs before and after");
 	free(default_db);
 	return ret;
 }
@@ -86,7 +88,7 @@ static const struct example examples[] = {
 const struct verb_spec complete_spec = {
 	.name = "__complete",
 	.help = "list names for shell completion",
-	.operands = "run|job|finding",
+	.operands = "run|runs|job|finding",
 	.operand = VALUE_CHOICE,
 	.examples = examples,
 	.options = options,

@@ -15,6 +15,7 @@
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/render/doc.h"
+#include "cachemon/report/run/snippets.h"
 
 enum { OPT_RULES = 256, OPT_FORMAT, IDS_MAX = 512 };
 
@@ -120,6 +121,14 @@ static void paragraph_end(struct paragraph *p, struct doc *d)
 	p->out = NULL;
 }
 
+static void put_code(FILE *out, struct span line)
+{
+	_cleanup_free_ char *text = strndup(line.at, line.len);
+
+	snippet_words(out, text ? text : "");
+	putc('\n', out);
+}
+
 /* The Markdown of a note: headings, paragraphs, list items and code blocks. */
 static void put_body(struct doc *d, const char *body)
 {
@@ -138,7 +147,7 @@ static void put_body(struct doc *d, const char *body)
 			fence = NULL;
 			doc_code(d, NULL, text ? text : "");
 		} else if (fence) {
-			fprintf(fence, "%.*s\n", (int)line.len, line.at);
+			put_code(fence, line);
 		} else if (is_fence || span_begins(line, "#") || span_begins(line, "- ") ||
 			   !span_trim(line).len) {
 			paragraph_end(&p, d);
@@ -281,8 +290,10 @@ const struct verb_spec explain_spec = {
 	.operand = VALUE_FINDING,
 	.examples = examples,
 	.options = options,
-	.notes = "ID names a finding, or a note on another subject. Without ID, all of them are "
-		 "listed, findings first.",
+	.notes =
+		"ID names a finding, or a note on another subject. Without ID, all of them are "
+		"listed, findings first. Words in capitals in a command, as UNIT.service and FILE, "
+		"are to be replaced; 'cachemon report' prints the command with the names of a run.",
 	.run = cmd_explain,
 };
 

@@ -304,14 +304,15 @@ const struct verb_spec runs_spec = {
 	.help = "list the runs of a database, and how each job went from run to run",
 	.examples = examples,
 	.options = options,
-	.notes =
-		"HITS, WAITING and GRADE are those of the watched job: its hit ratio, the share of "
-		"its time that it slept for the page cache, and its grade by counters. A run that "
-		"did not end well says so after the job: failed with the status of the command, "
-		"open (still written, or cachemon was killed) or cut.\n\n"
-		"--delete and --keep ask for no confirmation. They print what they deleted (the "
-		"first 20 runs, then how many more and the last), and refuse while a run of the "
-		"database is being written.",
+	.notes = "HITS and WAITING are those of the watched job: its hit ratio, and the share of "
+		 "its time that it slept for the page cache. GRADE and FIRST FINDING are what its "
+		 "report said first when the run ended; a run that is older, still open or was cut "
+		 "has a dash. A run that "
+		 "did not end well says so after the job: failed with the status of the command, "
+		 "open (still written, or cachemon was killed) or cut.\n\n"
+		 "--delete and --keep ask for no confirmation. They print what they deleted (the "
+		 "first 20 runs, then how many more and the last), and refuse while a run of the "
+		 "database is being written.",
 	.run = cmd_runs,
 };
 

@@ -19,6 +19,7 @@ enum value_kind {
 	VALUE_PATH,    /* a file or a directory */
 	VALUE_CHOICE,  /* one of the words of its placeholder: "cold|full|auto" */
 	VALUE_RUN,     /* of the database */
+	VALUE_RUNS,    /* several of them, or "vs" between two sides */
 	VALUE_JOB,     /* of the database */
 	VALUE_FINDING, /* id of a rule or a note */
 	VALUE_PID,

@@ -17,6 +17,7 @@
 #include "cachemon/cmd/watch_view.h"
 #include "cachemon/job/command.h"
 #include "cachemon/report/run/report.h"
+#include "cachemon/store/store_wording.h"
 #include "cachemon/watch/watch.h"
 
 #define TICK_NS 50000000ULL /* interval between checks of the maps' fill level */
@@ -99,6 +100,25 @@ static int write_report(void *arg, struct errtext *err)
 	return r;
 }
 
+/* So that a list of runs need not analyse each. Without it the list has a dash there. */
+static void keep_head(void *arg, const struct report_head *head)
+{
+	const struct store_config config = {.path = arg};
+	const struct store_head row = {.job_id = head->job_id,
+				       .answer = head->answer,
+				       .grade = head->grade,
+				       .score = head->score,
+				       .finding = head->finding,
+				       .title = head->title};
+	struct errtext err = {""};
+
+	if (store_put_head(&config, &row, &err))
+		fprintf(stderr,
+			"cachemon: 'cachemon runs' will show no grade and finding of this run: "
+			"%s\n",
+			err.text);
+}
+
 static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
@@ -108,6 +128,8 @@ static int print_summary(void *arg, struct errtext *err)
 					 .run_id = run->run_id,
 					 .brief = true,
 					 .again = again,
+					 .on_head = keep_head,
+					 .on_head_arg = (void *)run->db,
 					 .rules = &dirs};
 	int r = again ? cmd_rules(run->invoker, run->o->rules, &dirs, err)
 		      : errtext_set(err, -ENOMEM, "out of memory");

@@ -38,13 +38,14 @@ int bash_verbs(const struct docs *d)
 static const char *bash_kind(enum value_kind kind)
 {
 	static const char *const words[VALUE_NR] = {
-		[VALUE_FILE] = "file",	       [VALUE_PATH] = "file",
-		[VALUE_DIRECTORY] = "dir",     [VALUE_CHOICE] = "choice",
-		[VALUE_RUN] = "run",	       [VALUE_JOB] = "job",
-		[VALUE_FINDING] = "finding",   [VALUE_PID] = "pid",
-		[VALUE_DURATION] = "duration", [VALUE_PERCENT] = "number",
-		[VALUE_NUMBER] = "number",     [VALUE_COMMAND] = "command",
-		[VALUE_TEXT] = "text",	       [VALUE_NONE] = "none",
+		[VALUE_FILE] = "file",	     [VALUE_PATH] = "file",
+		[VALUE_DIRECTORY] = "dir",   [VALUE_CHOICE] = "choice",
+		[VALUE_RUN] = "run",	     [VALUE_RUNS] = "runs",
+		[VALUE_JOB] = "job",	     [VALUE_FINDING] = "finding",
+		[VALUE_PID] = "pid",	     [VALUE_DURATION] = "duration",
+		[VALUE_PERCENT] = "number",  [VALUE_NUMBER] = "number",
+		[VALUE_COMMAND] = "command", [VALUE_TEXT] = "text",
+		[VALUE_NONE] = "none",
 	};
 
 	return words[kind];
@@ -120,6 +121,7 @@ static void put_zsh_action(const struct docs *d, enum value_kind kind, const cha
 		[VALUE_PATH] = "_files",
 		[VALUE_DIRECTORY] = "_files -/",
 		[VALUE_RUN] = "_cachemon_names run",
+		[VALUE_RUNS] = "_cachemon_names runs",
 		[VALUE_JOB] = "_cachemon_names job",
 		[VALUE_FINDING] = "_cachemon_names finding",
 		[VALUE_PID] = "_pids",
@@ -239,6 +241,7 @@ static void put_fish_kind(const struct docs *d, enum value_kind kind, const char
 		[VALUE_PATH] = "-F",
 		[VALUE_DIRECTORY] = "-a '(__fish_complete_directories)'",
 		[VALUE_RUN] = "-a '(__cachemon_names run)'",
+		[VALUE_RUNS] = "-a '(__cachemon_names runs)'",
 		[VALUE_JOB] = "-a '(__cachemon_names job)'",
 		[VALUE_FINDING] = "-a '(__cachemon_names finding)'",
 		[VALUE_PID] = "-a '(__fish_complete_pids)'",

@@ -155,6 +155,8 @@ static const struct {
 		       "run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
 		       "outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, "
 		       "kept, dropped, answer"},
+	[S_HEAD] = {UPDATE, "job",
+		    "id|head_answer, head_grade, head_score, head_finding, head_title"},
 	[S_PASS_INTERVAL] =
 		{INSERT, "pass_interval",
 		 "interval_id, pass, read_bytes, file_bytes, brought_pages, file_pages"},

@@ -66,6 +66,7 @@ enum statement {
 	S_SHED,
 	S_ESTIMATE,
 	S_WORDING,
+	S_HEAD,
 	S_MARK,
 	S_PASS_INTERVAL,
 	S_MERGE_PASS,

@@ -60,7 +60,26 @@ static int check_writer(struct store *st, struct errtext *err)
 			   st->path);
 }
 
-static int write_wording(struct store *st, const struct store_wording *w, struct errtext *err)
+static void update_head(struct store *st, const struct store_head *h)
+{
+	struct binder b = bind_first(st, S_HEAD);
+
+	bind_int(&b, h->job_id);
+	bind_text(&b, h->answer);
+	bind_text(&b, h->grade);
+	bind_real(&b, h->score.known ? h->score.value : -1);
+	bind_text(&b, h->finding);
+	bind_text(&b, h->title);
+	bind_run(&b);
+}
+
+/* One of both. */
+struct put {
+	const struct store_wording *wording;
+	const struct store_head *head;
+};
+
+static int write_put(struct store *st, const struct put *p, struct errtext *err)
 {
 	int ret = store_open_existing(st, err);
 
@@ -70,16 +89,17 @@ static int write_wording(struct store *st, const struct store_wording *w, struct
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (ret)
 		return ret;
-	st->rc = statement_prepare(st, S_WORDING);
+	st->rc = statement_prepare(st, p->head ? S_HEAD : S_WORDING);
 	if (st->rc == SQLITE_OK)
 		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-	if (st->rc == SQLITE_OK)
-		insert_wording(st, w);
+	if (st->rc == SQLITE_OK && p->head)
+		update_head(st, p->head);
+	else if (st->rc == SQLITE_OK)
+		insert_wording(st, p->wording);
 	return store_finish(st, "write", NULL, err);
 }
 
-int store_put_wording(const struct store_config *c, const struct store_wording *w,
-		      struct errtext *err)
+static int put(const struct store_config *c, const struct put *p, struct errtext *err)
 {
 	struct store st = {
 		.path = (char *)c->path,
@@ -91,9 +111,20 @@ int store_put_wording(const struct store_config *c, const struct store_wording *
 	ret = store_enter(&st, err);
 	if (ret)
 		return ret;
-	ret = write_wording(&st, w, err);
+	ret = write_put(&st, p, err);
 	statements_finalize(&st);
 	sqlite3_close(st.db);
 	store_leave(&st);
 	return ret;
+}
+
+int store_put_wording(const struct store_config *c, const struct store_wording *w,
+		      struct errtext *err)
+{
+	return put(c, &(struct put){.wording = w}, err);
+}
+
+int store_put_head(const struct store_config *c, const struct store_head *h, struct errtext *err)
+{
+	return put(c, &(struct put){.head = h}, err);
 }

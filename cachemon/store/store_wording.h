@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a language model was asked about a run that ended before, as a row of the database. Owns
- * that one way of writing to a database that somebody else recorded.
+ * What is known of a run only after it ended: what its report says first, and what a language model
+ * was asked about it. Owns that one way of writing to a database that somebody else recorded.
  */
 #ifndef STORE_WORDING_H
 #define STORE_WORDING_H
@@ -19,9 +19,20 @@ struct store_wording {
 	const char *answer; /* JSON */
 };
 
+/* What the report of a job says first. */
+struct store_head {
+	int64_t job_id;
+	const char *answer;
+	const char *grade; /* overall; NULL: none */
+	struct opt_f64 score;
+	const char *finding, *title; /* of the first one; NULL: there is none */
+};
+
 /* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is
  * written then. -EACCES, -EROFS: it cannot be written. */
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
 		      struct errtext *err);
+/* The same, of one job's head. */
+int store_put_head(const struct store_config *c, const struct store_head *h, struct errtext *err);
 
 #endif

@@ -115,7 +115,8 @@ def ask_all(world, stack, shell):
                        # Findings, and what else there is a note on.
                        ("explain prefetch-", {"prefetch-late", "prefetch-waste", "prefetch-with-readahead-thread"}),
                        ("selftest --dir ", {"folder"}), ("report -o file-", {"file-1", "file-2"}),
-                       (f"compare --db {world.other} ", {"last", "1"}),
+                       (f"compare --db {world.other} ", {"last", "1", "vs"}), (f"compare --db {world.other} 1 v", {"vs"}),
+                       (f"report --db {world.other} --run ", {"last", "1"}),
                        (f"report --db {world.other} --job ", {"another"}),
                        ("report --db /no/such --job ", set()),
                        ("watch -- cat file-", {"file-1", "file-2"})):

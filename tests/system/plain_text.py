@@ -113,6 +113,7 @@ def notes(world, _):
     check(len(names) > 60, f"{len(names)} notes")
     for name in names:
         said = world.piped(["explain", name]).decode()
+        equal(f"{name}: placeholders", re.findall(r"%[A-Z_]+%", said), [])
         check("```" not in said and not re.search(r"^#+ (What|When|Why|How|Sources)", said, re.M), f"{name}: markup is left")
         prose = [line for line in said.split("\n") if not line.startswith("    ")]
         check(max(map(len, prose)) <= 80, f"{name}: {max(prose, key=len)!r}")

@@ -5,6 +5,7 @@
 import contextlib
 import datetime
 import glob
+import json
 import lzma
 import os
 import re
@@ -270,19 +271,31 @@ def since(world, _):
     world.run(path, "--since", "0001-01-01", "--delete", "1", status=2)
 
 
+HEADS = {1: ("C", 0.61, "fix", "cache-too-small", "the cache is too small"), 2: ("A", 0.93, "nothing", "nothing-wrong", "none")}
+
+
 @part.case
 def table(world, _):
-    """Date, duration, waiting, grade, job and command of each; a page links by job and grade."""
+    """Date, duration, waiting, grade, first finding, job and command of each; a page links by job and grade."""
     path = world.made("table")
+    check(not re.search(r"\d %  [A-F] [01]", world.run(path)[0]), "a grade of a run that was not judged")
+    migrated(path)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        for run, head in HEADS.items():
+            db.execute("UPDATE job SET head_grade = ?, head_score = ?, head_answer = ?, head_finding = ?, head_title = ? "
+                       "WHERE run_id = ? AND slot = 1", (*head, run))
     out, _ = world.run(path)
     for run, state, selector, took in rows(path, "SELECT r.id, r.state, j.selector, r.duration_ns FROM run r JOIN job j "
                                                  "ON j.run_id = r.id AND j.slot = 1"):
-        found = re.search(rf"^ +{run} +2026-11-23 22:1\d +([\d.]+) s +([\d.]+) % +([\d.]+) % +[A-F] [\d.]+ +(.*\n(?: +.*\n)*)",
-                          out, re.M)
+        found = re.search(rf"^(train\b.*\n(?: +[^\d ].*\n)*) +{run} +2026-11-23 22:1\d +([\d.]+) s +([\d.]+) % +([\d.]+) % "
+                          r"+([A-F]) ([\d.]+) +(.*\n(?: {20,}.*\n)*)", out, re.M)
         check(found, f"run {run} in {out}")
-        check(abs(float(found[1]) - took / 1e9) < 0.06, f"{found[1]} s of {took} ns")
+        check(abs(float(found[2]) - took / 1e9) < 0.06, f"{found[2]} s of {took} ns")
         text = selector.decode() if isinstance(selector, bytes) else selector
-        check(text.removeprefix("command: ") in re.sub(r"\s+", " ", found[4]), f"no command in {found[4]!r}")
+        check(text.removeprefix("command: ") in re.sub(r"\s+", " ", found[1]), f"no command in {found[1]!r}")
+        grade, score, answer, _, title = HEADS[run]
+        equal("grade", (found[5], float(found[6])), (grade, score))
+        equal("first finding", " ".join(found[7].split()), title if answer == "fix" else "Nothing worth changing")
         equal("state", state, "complete")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE run SET exit_status = 3 WHERE id = 1")
@@ -297,6 +310,42 @@ def table(world, _):
     for href, text in links:
         check(re.fullmatch(r"train, [A-F] [\d.]+", text), text)
         check(os.path.exists(os.path.join(pages, href)), href)
+
+
+@part.case
+def as_reported(world, _):
+    """What watch keeps of a run is what its report says: of a job that reads little, and of one whose advice brings nothing."""
+    path = os.path.join(world.work, "reported.db")
+    data = os.path.join(world.work, "data")
+    with open(data, "wb") as f:
+        f.write(os.urandom(48 << 20))
+        f.flush()
+        os.fsync(f.fileno())
+    jobs = {"little": "pass",
+            "random": "import os, random\n"
+                      f"f = os.open({data!r}, os.O_RDONLY)\n"
+                      "os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+                      "for block in random.Random(1).sample(range(48 << 8), 6000): os.pread(f, 4096, block << 12)\n"}
+    for name, code in jobs.items():
+        done = subprocess.run([world.cachemon, "watch", "--db", path, "--job", name, "--level", "full", "--", sys.executable,
+                               "-c", code], capture_output=True, text=True, check=False)
+        equal(f"status: {done.stderr}", done.returncode, 0)
+        check("will show no grade" not in done.stderr, done.stderr)
+
+    def said(*words):
+        return json.loads(subprocess.run([world.cachemon, *words, "--db", path, "--format", "json"], capture_output=True,
+                                         check=True).stdout)
+
+    listed = said("runs")["runs"]
+    for run in listed:
+        job, = run["jobs"]
+        full = said("report", "--run", str(run["id"]))["jobs"][0]
+        first = full["findings"][0] if full["findings"] else None
+        equal(f"{job['name']}: first finding", job["first_finding"], first and {"id": first["id"], "title": first["title"]})
+        equal(f"{job['name']}: grade", job["grade"], full["grades"]["overall"])
+        equal(f"{job['name']}: score", job["score"], full["grade_details"][0]["score"])
+        equal(f"{job['name']}: answer", job["answer"], full["answer"])
+    check(all(run["jobs"][0]["answer"] and run["jobs"][0]["grade"] for run in listed), "a run without an answer and a grade")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LINK: cmd report account access */
+/* LINK: cmd report store account access */
 /* The verb itself. */
 #include "fixtures/report/verb.h"
 
@@ -11,6 +11,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/runs/runs_report.h"
+#include "cachemon/store/store_wording.h"
 
 static struct run run(struct fixture *f, const char *const args[])
 {
@@ -176,7 +177,18 @@ static void figures(void **state)
 	free(text);
 }
 
-/* Where there is no curve, the grade of the list is that of the report. */
+/* All that a grade is made of. */
+static void measured(struct fixture *f)
+{
+	fixture_sql(f,
+		    "UPDATE job SET used = 700, used_late = 80, evicted_unused = 60, "
+		    "prefetched_sync = 500, prefetched_async = 340, prefetched_willneed = 0, "
+		    "prefetched_readahead2 = 0, prefetched_mmap_around = 0, demand_pages = 100, "
+		    "written_pages = 3, other_added_pages = 2, refaults = 400, faults_major = 0, "
+		    "faults_minor = 0, resident_unused = 0, untracked = 0, direct_read_bytes = 0");
+}
+
+/* Where there is no curve, the grade by counters is that of the report. */
 static void grades_are_the_reports(void **state)
 {
 	struct fixture *f = *state;
@@ -190,16 +202,11 @@ static void grades_are_the_reports(void **state)
 	FILE *out = open_memstream(&report, &size);
 
 	fill(f, 3);
-	fixture_sql(f,
-		    "UPDATE job SET used = 700, used_late = 80, evicted_unused = 60, "
-		    "prefetched_sync = 500, prefetched_async = 340, prefetched_willneed = 0, "
-		    "prefetched_readahead2 = 0, prefetched_mmap_around = 0, demand_pages = 100, "
-		    "written_pages = 3, other_added_pages = 2, refaults = 400, faults_major = 0, "
-		    "faults_minor = 0, resident_unused = 0, untracked = 0;"
-		    "INSERT INTO directory (job_id, path, refaults, demand_pages, "
-		    "prefetched_sync, prefetched_async, prefetched_willneed, "
-		    "prefetched_readahead2, prefetched_mmap_around) SELECT id, CAST('/d' AS "
-		    "BLOB), 400, 20, 100, 30, 0, 0, 0 FROM job");
+	measured(f);
+	fixture_sql(f, "INSERT INTO directory (job_id, path, refaults, demand_pages, "
+		       "prefetched_sync, prefetched_async, prefetched_willneed, "
+		       "prefetched_readahead2, prefetched_mmap_around) SELECT id, CAST('/d' AS "
+		       "BLOB), 400, 20, 100, 30, 0, 0, 0 FROM job");
 	if (report_show(&o, out, &err) < 0)
 		fail_msg("%s", err.text);
 	fclose(out);
@@ -218,6 +225,74 @@ static void grades_are_the_reports(void **state)
 	free(report);
 }
 
+static void keep(void *arg, const struct report_head *h)
+{
+	const struct store_config config = {.path = arg};
+	const struct store_head row = {h->job_id, h->answer,  h->grade,
+				       h->score,  h->finding, h->title};
+	struct errtext err = {""};
+
+	if (store_put_head(&config, &row, &err))
+		fail_msg("%s", err.text);
+}
+
+static const char *word(const cJSON *json, const char *key)
+{
+	const cJSON *at = cJSON_GetObjectItem(json, key);
+
+	return cJSON_IsString(at) ? at->valuestring : "-";
+}
+
+/* What is kept when a run ends is what its report says first; the other runs have none. */
+static void heads_are_the_reports(void **state)
+{
+	struct fixture *f = *state;
+	struct report_options o = {.db = f->db,
+				   .run_id = 2,
+				   .format = REPORT_JSON,
+				   .files = 10,
+				   .on_head = keep,
+				   .on_head_arg = f->db};
+	struct errtext err = {""};
+	char *report = NULL, *text;
+	size_t size = 0;
+	cJSON *json, *want;
+	const cJSON *job, *of_report, *finding;
+	FILE *out = open_memstream(&report, &size);
+
+	fill(f, 3);
+	/* Half of the time is spent waiting: there is a grade, and no A. */
+	measured(f);
+	fixture_sql(f, "UPDATE job SET stall_ns = wall_ns / 2, misses = 900");
+	if (report_show(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
+	fclose(out);
+	want = cJSON_Parse(report);
+	text = printed(f, REPORT_JSON);
+	json = cJSON_Parse(text);
+	job = item(item(json, "runs", 1), "jobs", 0);
+	of_report = item(want, "jobs", 0);
+	finding = item(of_report, "findings", 0);
+	assert_string_not_equal(word(job, "grade"), "-");
+	assert_string_equal(word(job, "grade"),
+			    word(cJSON_GetObjectItem(of_report, "grades"), "overall"));
+	assert_true(fabs(real(job, "score") - real(item(of_report, "grade_details", 0), "score")) <
+		    1e-12);
+	assert_string_equal(word(job, "answer"), word(of_report, "answer"));
+	job = cJSON_GetObjectItem(job, "first_finding");
+	assert_string_not_equal(word(job, "id"), "-");
+	assert_string_equal(word(job, "id"), word(finding, "id"));
+	assert_string_equal(word(job, "title"), word(finding, "title"));
+	job = item(item(json, "runs", 0), "jobs", 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(cJSON_IsNull(cJSON_GetObjectItem(
+			job, ((const char *[]){"grade", "score", "answer", "first_finding"})[i])));
+	cJSON_Delete(json);
+	cJSON_Delete(want);
+	free(text);
+	free(report);
+}
+
 /* Still running, failed, without a job, with two. */
 static void golden(void **state)
 {
@@ -229,6 +304,13 @@ static void golden(void **state)
 		    "UPDATE run SET state = 'open' WHERE id = 5;"
 		    "UPDATE run SET exit_status = 3 WHERE id = 4;"
 		    "DELETE FROM job WHERE run_id = 2;"
+		    "UPDATE job SET head_answer = 'fix', head_grade = 'C', head_score = 0.61, "
+		    "head_finding = 'cache-too-small', head_title = 'a larger cache would hold "
+		    "the data' WHERE run_id = 3;"
+		    "UPDATE job SET head_answer = 'nothing', head_grade = 'A', head_score = 0.93, "
+		    "head_finding = 'nothing-wrong', head_title = 'no rule found anything' "
+		    "WHERE run_id = 4;"
+		    "UPDATE job SET head_answer = 'too-little' WHERE run_id = 1;"
 		    "INSERT INTO job (run_id, slot, name, selector) VALUES (3, 2, 'other', 'x')");
 	for (int i = 0; i < REPORT_FORMAT_NR; i++) {
 		char *text;
@@ -354,6 +436,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mapped_job, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(figures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(grades_are_the_reports, fixture_setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(heads_are_the_reports, fixture_setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(golden, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(hostile_names, fixture_setup, fixture_teardown),

@@ -2,7 +2,7 @@
 /*
  * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
  * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
- * data_*() are in data_findings.c; findings_answer(), sections_judgement(), sections_grades() and
+ * data_*() are in data_findings.c; findings_answer*(), sections_judgement(), sections_grades() and
  * sections_directory_grades() are in sections_grades.c; all others are in sections_findings.c.
  */
 #ifndef FINDINGS_H
@@ -36,6 +36,7 @@ int csv_advise(FILE *out, const struct model *m);
 /* The three that gain most, and the others after them. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
 /* What a job without a fix comes to, without a full stop; "" of one with a fix. */
+const char *findings_answer_text(enum analysis_answer answer);
 const char *findings_answer(const struct model *m, const struct analysis_job *a);
 /* The verdict, in two sentences. */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);

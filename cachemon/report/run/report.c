@@ -171,6 +171,25 @@ static int analyse_run(const struct report_options *options, sqlite3 *db, struct
 	return 0;
 }
 
+static void hand_heads(const struct report_options *options, const struct analysis *a)
+{
+	for (size_t i = 0; options->on_head && i < a->nr_jobs; i++) {
+		const struct analysis_job *job = &a->jobs[i];
+		const struct analysis_grade *grade = &job->grades[GRADE_OVERALL];
+		const struct rule *first = job->nr_findings ? job->findings[0].rule : NULL;
+		const struct report_head head = {
+			.job_id = job->id,
+			.answer = analysis_answers[analysis_answer(a, job)],
+			.grade = grade->letter,
+			.score = grade->score,
+			.finding = first ? first->id : NULL,
+			.title = first ? first->title : NULL,
+		};
+
+		options->on_head(options->on_head_arg, &head);
+	}
+}
+
 static int add_words(const struct report_options *options, struct loaded *l, struct errtext *err)
 {
 	int ret = options->word ? options->word(options->word_arg, &l->model, err) : 0;
@@ -206,6 +225,8 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	if (!ret)
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
+	if (!ret)
+		hand_heads(options, &ret_loaded->analysis);
 	if (!ret)
 		ret = add_words(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)

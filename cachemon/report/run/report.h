@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cachemon/base/optional.h"
+
 enum report_format {
 	REPORT_TEXT,
 	REPORT_MARKDOWN,
@@ -29,6 +31,15 @@ struct rule_dirs;
 struct progress_sink;
 
 enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
+
+/* What the report of a watched job says first. */
+struct report_head {
+	int64_t job_id;
+	const char *answer; /* one of analysis_answers */
+	const char *grade;  /* overall; NULL: none */
+	struct opt_f64 score;
+	const char *finding, *title; /* of the first one; NULL: there is none */
+};
 
 struct report_options {
 	const char *db;
@@ -48,6 +59,9 @@ struct report_options {
 	 * 0, or -errno with a text; what it puts there lives until the report is written. */
 	int (*word)(void *arg, struct model *m, struct errtext *err);
 	void *word_arg;
+	/* Gets the head of each watched job before anything is shown; NULL: nobody. */
+	void (*on_head)(void *arg, const struct report_head *head);
+	void *on_head_arg;
 	const struct progress_sink *progress; /* NULL: nobody listens */
 };
 

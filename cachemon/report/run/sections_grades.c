@@ -106,9 +106,9 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 			 nr_left == 1 ? "y has its" : "ies have their");
 }
 
-const char *findings_answer(const struct model *m, const struct analysis_job *a)
+const char *findings_answer_text(enum analysis_answer answer)
 {
-	switch (analysis_answer(m->analysis, a)) {
+	switch (answer) {
 	case ANSWER_NOTHING:
 		return "Nothing worth changing";
 	case ANSWER_UNEXPLAINED:
@@ -120,6 +120,11 @@ const char *findings_answer(const struct model *m, const struct analysis_job *a)
 	default:
 		return "";
 	}
+}
+
+const char *findings_answer(const struct model *m, const struct analysis_job *a)
+{
+	return findings_answer_text(analysis_answer(m->analysis, a));
 }
 
 /* "Grade E, 0.43: the job spent 97.5 % of its time waiting for reads." */

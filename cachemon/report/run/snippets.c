@@ -212,12 +212,18 @@ static int fill_data(const struct snippet_of *of, char **ret)
 static const struct placeholder {
 	const char *name;
 	int (*fill)(const struct snippet_of *of, char **ret);
+	const char *word; /* where there is no run; one that a reader replaces */
 } placeholders[] = {
-	{"%DIRECTORY%", fill_directory}, {"%FILE%", fill_file},
-	{"%COMMAND%", fill_command},	 {"%UNIT%", fill_unit},
-	{"%CGROUP%", fill_cgroup},	 {"%LIMIT_FILE%", fill_limit_file},
-	{"%SLURM_JOB%", fill_slurm_job}, {"%LIMIT_BYTES%", fill_limit},
-	{"%LIMIT_MIB%", fill_limit_mib}, {"%DATA_BYTES%", fill_data},
+	{"%DIRECTORY%", fill_directory, "DIRECTORY"},
+	{"%FILE%", fill_file, "FILE"},
+	{"%COMMAND%", fill_command, "COMMAND"},
+	{"%UNIT%", fill_unit, "UNIT.service"},
+	{"%CGROUP%", fill_cgroup, "/sys/fs/cgroup/GROUP"},
+	{"%LIMIT_FILE%", fill_limit_file, "/sys/fs/cgroup/GROUP/memory.max"},
+	{"%SLURM_JOB%", fill_slurm_job, "JOBID"},
+	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
+	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
+	{"%DATA_BYTES%", fill_data, "BYTES"},
 };
 
 static const struct placeholder *placeholder_at(const char *text)
@@ -275,4 +281,17 @@ int snippet_fill(const struct snippet_of *of, const struct note_snippet *snippet
 		return -ENOMEM;
 	*ret_code = text;
 	return e;
+}
+
+void snippet_words(FILE *out, const char *code)
+{
+	while (*code) {
+		const struct placeholder *p = *code == '%' ? placeholder_at(code) : NULL;
+
+		if (p)
+			fputs(p->word, out);
+		else
+			putc(*code, out);
+		code += p ? strlen(p->name) : 1;
+	}
 }

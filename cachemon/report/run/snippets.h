@@ -7,6 +7,8 @@
 #ifndef SNIPPETS_H
 #define SNIPPETS_H
 
+#include <stdio.h>
+
 #include "advisor/analysis/analysis.h"
 #include "cachemon/model/model.h"
 
@@ -21,5 +23,7 @@ struct snippet_of {
  * have placeholders; each value is one quoted word.
  */
 int snippet_fill(const struct snippet_of *of, const struct note_snippet *snippet, char **ret_code);
+/* A command as a note without a run shows it: "UNIT.service" in place of %UNIT%. */
+void snippet_words(FILE *out, const char *code);
 
 #endif

@@ -5,9 +5,21 @@
 
 #include "cachemon/report/run/data.h"
 
+static void put_finding(struct tree *t, const struct runs_job *j)
+{
+	if (!j->finding.data) {
+		tree_null(t, "first_finding");
+		return;
+	}
+	tree_object(t, "first_finding");
+	tree_name(t, "id", &j->finding);
+	tree_name(t, "title", &j->title);
+	tree_end(t);
+}
+
 static void put_job(struct tree *t, const struct runs_job *j)
 {
-	char letter[2] = {j->letter, '\0'};
+	char letter[2] = {j->counters_letter, '\0'};
 
 	tree_object(t, NULL);
 	tree_name(t, "name", &j->job->name);
@@ -22,8 +34,12 @@ static void put_job(struct tree *t, const struct runs_job *j)
 		tree_opt_double(t, "miss_ratio_high", j->miss_range.high);
 	}
 	tree_opt_double(t, "stall_share", j->stall_share);
-	tree_string(t, "grade_by_counters", j->letter ? letter : NULL);
-	tree_opt_double(t, "score_by_counters", j->score);
+	tree_name(t, "answer", &j->answer);
+	tree_name(t, "grade", &j->letter);
+	tree_opt_double(t, "score", j->score);
+	put_finding(t, j);
+	tree_string(t, "grade_by_counters", j->counters_letter ? letter : NULL);
+	tree_opt_double(t, "score_by_counters", j->counters_score);
 	tree_end(t);
 }
 
@@ -62,8 +78,7 @@ static void put_ends(struct tree *t, const struct runs_trend *trend)
 
 static void put_trend(struct tree *t, const struct runs_trend *trend)
 {
-	static const char *const keys[] = {"wall_s", "miss_ratio", "stall_share",
-					   "score_by_counters"};
+	static const char *const keys[] = {"wall_s", "miss_ratio", "stall_share", "score"};
 
 	tree_object(t, NULL);
 	tree_name(t, "name", &trend->name);
@@ -77,6 +92,10 @@ static void put_trend(struct tree *t, const struct runs_trend *trend)
 			tree_double(t, NULL, trend->picture.panels[k].series[0].values[i]);
 		tree_end(t);
 	}
+	tree_line(t, "score_by_counters");
+	for (size_t i = 0; i < trend->nr; i++)
+		tree_opt_double(t, NULL, trend->jobs[i]->counters_score);
+	tree_end(t);
 	put_ends(t, trend);
 	tree_end(t);
 }

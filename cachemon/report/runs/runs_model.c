@@ -45,8 +45,8 @@ static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 	in.mapped = j->mapped;
 	in.sliced = c->sliced;
 	grade_all(&in, grades);
-	j->letter = grades[GRADE_OVERALL].letter;
-	j->score = grades[GRADE_OVERALL].score;
+	j->counters_letter = grades[GRADE_OVERALL].letter;
+	j->counters_score = grades[GRADE_OVERALL].score;
 	j->stall_share = grade_stall_share(in.stall_ns, in.job_stall_ns, in.wall_ns, in.cpu_ns);
 }
 
@@ -77,15 +77,31 @@ static int by_id(const void *a, const void *b)
 /* Pages that were written again are refaults too: of a directory no more came back than were
  * fetched. */
 #define BROUGHT_PAGES SQL_brought_pages("")
-#define READ_AGAIN                                                                                 \
-	"SELECT id, (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "                  \
+#define MORE(head)                                                                                 \
+	"SELECT id, " head ", (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "        \
 	"(SELECT min(refaults, " BROUGHT_PAGES ") AS pages FROM directory "                        \
 	"WHERE job_id = job.id)) FROM job ORDER BY id"
 
-static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *err)
+static void read_head(struct rows *r, struct runs_job *j)
 {
+	j->answer = rows_bytes(r);
+	j->letter = rows_bytes(r);
+	j->score = rows_f64(r);
+	j->finding = rows_bytes(r);
+	j->title = rows_bytes(r);
+	grade_one(j, rows_i64(r));
+}
+
+/* For each job, from a row of its own. */
+static int fill_more(sqlite3 *db, struct runs_model *m, struct errtext *err)
+{
+	bool heads = model_has(db, "job", "head_answer");
 	struct runs_job **order = calloc(m->nr_jobs + 1, sizeof(struct runs_job *));
-	struct rows r = rows_begin(db, &m->arena, READ_AGAIN, 0, NULL);
+	struct rows r = rows_begin(
+		db, &m->arena,
+		heads ? MORE("head_answer, head_grade, head_score, head_finding, head_title")
+		      : MORE("NULL, NULL, NULL, NULL, NULL"),
+		0, NULL);
 	size_t at = 0;
 	int ret;
 
@@ -95,12 +111,11 @@ static int fill_read_again(sqlite3 *db, struct runs_model *m, struct errtext *er
 		qsort(order, m->nr_jobs, sizeof(struct runs_job *), by_id);
 	while (order && rows_next(&r)) {
 		int64_t id = rows_value(&r, 0);
-		struct opt_i64 pages = rows_i64(&r);
 
 		while (at < m->nr_jobs && order[at]->job->id < id)
 			at++;
 		if (at < m->nr_jobs && order[at]->job->id == id)
-			grade_one(order[at], pages);
+			read_head(&r, order[at]);
 	}
 	ret = model_rows_end(&r, err);
 	free(order);
@@ -142,7 +157,7 @@ static int load_runs(sqlite3 *db, int64_t since_ns, struct runs_model *m, struct
 		m->jobs[i] = (struct runs_job){.job = &jobs[i], .run = &m->runs[run[i]]};
 		fill_job(&m->jobs[i]);
 	}
-	return fill_read_again(db, m, err);
+	return fill_more(db, m, err);
 }
 
 static struct opt_i64 size_of(const char *path)
@@ -212,7 +227,7 @@ static void fill_panel(struct arena *a, const struct runs_trend *t, int at,
 		{"time", UNIT_SECONDS, TONE_A, 0},
 		{"miss ratio", UNIT_SHARE, TONE_MISS, 0},
 		{"stalled share of the time", UNIT_SHARE, TONE_STALL, 1},
-		{"score by counters", UNIT_NUMBER, TONE_BEST, 1},
+		{"score", UNIT_NUMBER, TONE_BEST, 1},
 	};
 	double *values = arena_alloc(a, t->nr * sizeof(*values));
 	struct picture_series *series = arena_alloc(a, sizeof(*series));

@@ -19,11 +19,14 @@ struct runs_job {
 	const struct model_run *run;
 	struct opt_f64 time_s, miss_ratio, stall_share;
 	struct range miss_range; /* where miss_ratio is an estimate */
-	/* Overall, by counters alone: that of a report knows the curve, too. */
+	/* What the report said first when the run ended; empty: it was not judged then. */
+	struct bytes answer, letter, finding, title;
 	struct opt_f64 score;
-	char letter;	    /* 0: none */
-	bool mapped;	    /* it reads through mappings: there is no hit ratio to show */
-	const char *report; /* its file; NULL: none was made */
+	/* Overall, by counters alone: that of a report knows the curve, too. */
+	struct opt_f64 counters_score;
+	char counters_letter; /* 0: none */
+	bool mapped;	      /* it reads through mappings: there is no hit ratio to show */
+	const char *report;   /* its file; NULL: none was made */
 };
 
 /* The runs of jobs of one name, oldest first. */

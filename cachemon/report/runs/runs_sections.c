@@ -11,6 +11,7 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/human.h"
 #include "cachemon/base/quote.h"
+#include "cachemon/report/run/findings.h"
 
 /* What a page has room for, newest first. */
 enum { JOBS_MAX = 300, PICTURES_MAX = 12, POINTS_MAX = 200, RUNS_MAX = 1000, LINE_WIDTH = 24 };
@@ -24,8 +25,9 @@ static struct shown show_score(const struct runs_job *j)
 {
 	struct shown ret = {.s = "-"};
 
-	if (j->letter)
-		snprintf(ret.s, sizeof(ret.s), "%c %.40s", j->letter, show_double(j->score, 2).s);
+	if (j->letter.len == 1 && j->letter.data[0] >= 'A' && j->letter.data[0] <= 'F')
+		snprintf(ret.s, sizeof(ret.s), "%c %.40s", j->letter.data[0],
+			 show_double(j->score, 2).s);
 	return ret;
 }
 
@@ -100,11 +102,10 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 			 "them.",
 			 m->nr_trends - nr);
 	if (nr)
-		doc_para(
-			d,
-			"MISSES is the share of page lookups that missed. WAITING is the share of "
-			"its time that the job slept for the page cache. GRADE comes from counters "
-			"alone; a report also uses the miss-ratio curve, where there is one.");
+		doc_para(d,
+			 "MISSES is the share of page lookups that missed. WAITING is the share of "
+			 "its time that the job slept for the page cache. GRADE is that of the "
+			 "report when the run ended; - if it has none or was not judged then.");
 }
 
 /* Jobs with several runs. */
@@ -181,6 +182,18 @@ static void put_names(struct doc_table *t, const struct model_run *run, const st
 	doc_cell_text(t, text_end(&b));
 }
 
+/* The title of the first finding if it is to be fixed, else what the job comes to. */
+static void put_first(struct doc_table *t, const struct runs_job *j)
+{
+	for (enum analysis_answer a = 0; a < ANSWER_NR; a++) {
+		if (a == ANSWER_FIX || !bytes_is(&j->answer, analysis_answers[a]))
+			continue;
+		doc_cell(t, "%s", findings_answer_text(a));
+		return;
+	}
+	doc_cell_name(t, &j->title, "-");
+}
+
 static void put_run(struct doc_table *t, const struct model_run *run, const struct runs_job *jobs,
 		    size_t nr)
 {
@@ -191,6 +204,7 @@ static void put_run(struct doc_table *t, const struct model_run *run, const stru
 	struct derived d;
 
 	counts_derive(c, run->page_size_bytes.value, &d);
+	put_names(t, run, jobs, nr);
 	doc_cell(t, "%" PRId64, run->id);
 	doc_cell(t, "%s", run->started_ns.known ? show_local(run->started_ns.value).s : "-");
 	doc_cell_shown(t, show_ns(run->duration_ns));
@@ -201,15 +215,15 @@ static void put_run(struct doc_table *t, const struct model_run *run, const stru
 		doc_cell_shown(
 			t, show_least(show_ratio(d.hit_ratio, c->sliced), c->bounds & BOUND_READS));
 	doc_cell_shown(t, show_score(j));
-	put_names(t, run, jobs, nr);
+	put_first(t, j);
 }
 
 static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 {
 	static const struct doc_column columns[] = {
-		{"RUN", DOC_RIGHT},	{"STARTED", DOC_LEFT}, {"TOOK", DOC_RIGHT},
-		{"WAITING", DOC_RIGHT}, {"HITS", DOC_RIGHT},   {"GRADE", DOC_LEFT},
-		{"JOB", DOC_WRAP},
+		{"JOB", DOC_OWN_LINE}, {"RUN", DOC_RIGHT},	    {"STARTED", DOC_LEFT},
+		{"TOOK", DOC_RIGHT},   {"WAITING", DOC_RIGHT},	    {"HITS", DOC_RIGHT},
+		{"GRADE", DOC_LEFT},   {"FIRST FINDING", DOC_WRAP},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t first = !all && m->nr_runs > RUNS_MAX ? m->nr_runs - RUNS_MAX : 0;
@@ -241,7 +255,7 @@ static void put_link(struct doc_table *t, const struct runs_job *j)
 	if (out) {
 		fprintf(out, "%s ", j->report);
 		escape_inert(out, j->job->name.data, j->job->name.len);
-		fprintf(out, ", %s", j->letter ? show_score(j).s : "no grade");
+		fprintf(out, ", %s", j->letter.data ? show_score(j).s : "no grade");
 	}
 	doc_cell_text(t, text_end(&b));
 }

@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- Schema 19. What the report of a job said first when its run ended, so that a list of runs need not
+-- analyse each.
+
+-- NULL: the run was not judged at its end, because it is older, still open, or was cut.
+ALTER TABLE job ADD COLUMN head_answer TEXT;  -- fix, nothing, unexplained, too-little, unknown
+ALTER TABLE job ADD COLUMN head_grade TEXT;   -- overall, A to F; NULL also where there is no grade
+ALTER TABLE job ADD COLUMN head_score REAL;   -- 0 to 1
+ALTER TABLE job ADD COLUMN head_finding TEXT; -- id of the first finding; NULL also where there is none
+ALTER TABLE job ADD COLUMN head_title TEXT;   -- its title
