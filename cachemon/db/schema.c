@@ -154,11 +154,8 @@ static int make_reference(int version, struct objects *all)
 		struct migration next;
 		bool last = !migration_at(i + 1, &next);
 
-		bool reached = migration_version(&m) <= version &&
-			       (last || migration_version(&next) > version);
-
 		rc = sqlite3_exec(db, m.text, NULL, NULL, NULL);
-		if (rc == SQLITE_OK && (reached || last))
+		if (rc == SQLITE_OK && (migration_version(&m) == version || last))
 			rc = take_version(all, db, migration_version(&m));
 	}
 	sqlite3_close(db);

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 19. What the report of a job said first when its run ended, so that a list of runs need not
+-- Schema 18. What the report of a job said first when its run ended, so that a list of runs need not
 -- analyse each.
 
 -- NULL: the run was not judged at its end, because it is older, still open, or was cut.
