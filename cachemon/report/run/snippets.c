@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,15 +210,32 @@ static int fill_data(const struct snippet_of *of, char **ret)
 	return bytes > 0 ? number_of(bytes, ret) : 0;
 }
 
+static int fill_run(const struct snippet_of *of, char **ret)
+{
+	return text_print(ret, "%" PRId64, of->model->run.id);
+}
+
+static int fill_db(const struct snippet_of *of, char **ret)
+{
+	return of->model->db ? word_of(of->model->db, strlen(of->model->db), "", ret) : 0;
+}
+
 static const struct placeholder {
 	const char *name;
 	int (*fill)(const struct snippet_of *of, char **ret);
 } placeholders[] = {
-	{"%DIRECTORY%", fill_directory}, {"%FILE%", fill_file},
-	{"%COMMAND%", fill_command},	 {"%UNIT%", fill_unit},
-	{"%CGROUP%", fill_cgroup},	 {"%LIMIT_FILE%", fill_limit_file},
-	{"%SLURM_JOB%", fill_slurm_job}, {"%LIMIT_BYTES%", fill_limit},
-	{"%LIMIT_MIB%", fill_limit_mib}, {"%DATA_BYTES%", fill_data},
+	{"%DIRECTORY%", fill_directory},
+	{"%FILE%", fill_file},
+	{"%COMMAND%", fill_command},
+	{"%UNIT%", fill_unit},
+	{"%CGROUP%", fill_cgroup},
+	{"%LIMIT_FILE%", fill_limit_file},
+	{"%SLURM_JOB%", fill_slurm_job},
+	{"%LIMIT_BYTES%", fill_limit},
+	{"%LIMIT_MIB%", fill_limit_mib},
+	{"%DATA_BYTES%", fill_data},
+	{"%RUN%", fill_run},
+	{"%DB%", fill_db},
 };
 
 static const struct placeholder *placeholder_at(const char *text)
