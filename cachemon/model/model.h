@@ -112,6 +112,7 @@ struct analysis;
 struct wording;
 
 struct model {
+	const char *db; /* the name of its database, for commands; NULL: not known */
 	struct model_run run;
 	const struct analysis *analysis; /* of the advisor; NULL: none was made */
 	const struct wording *wording;	 /* of a language model; NULL: none was asked for */

@@ -33,6 +33,8 @@ LANGUAGES = ("c", "python", "shell")
 # Where there is nothing to change, there is nothing to write either.
 NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
 CC = os.environ.get("CC", "cc")
+# Verbs that show one run.
+OF_A_RUN = ("report", "advise", "whatif")
 # So many lines of prose, and of code, that stand in two notes are a shared text.
 REPEATED = (2, 3)
 # Of 80 columns in the text report; code stands behind four blanks there.
@@ -211,6 +213,9 @@ def commands(note):
         # Those that several verbs have are macros.
         known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
             {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
+        # The reader's last run may be of another job, in another database.
+        wrong += [f"cachemon {verb} names no {what} of the report" for what, option in
+                  (("database", "--db %DB%"), ("run", "--run %RUN%")) if verb in OF_A_RUN and option not in rest]
         wrong += [f"cachemon {verb} has no --{o}"
                   for o in re.findall(r"--([a-z-]+)", rest.split(" -- ")[0]) if o not in known]
     return wrong

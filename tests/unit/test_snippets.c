@@ -97,6 +97,22 @@ static void test_names(void **state)
 	expect(&m, &job, &of_job, "ls %DIRECTORY%", NULL);
 }
 
+/* The run that the report is about, not the last one of some other database. */
+static void test_run(void **state)
+{
+	static const char code[] = "cachemon whatif cache --db %DB% --run %RUN%";
+	const struct finding f = {.kind = SUBJECT_JOB};
+	struct model m;
+	struct model_job job;
+
+	make(&m, &job);
+	m.run.id = 17;
+	m.db = "my runs/a.db";
+	expect(&m, &job, &f, code, "cachemon whatif cache --db 'my runs/a.db' --run 17");
+	m.db = NULL;
+	expect(&m, &job, &f, code, NULL);
+}
+
 static void test_limits(void **state)
 {
 	static const char unit[] = "set %UNIT% %LIMIT_BYTES%";
@@ -151,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_code),
 	};

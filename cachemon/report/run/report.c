@@ -222,6 +222,7 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
+	ret_loaded->model.db = options->db;
 	if (!ret)
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);

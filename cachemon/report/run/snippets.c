@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,16 @@ static int fill_data(const struct snippet_of *of, char **ret)
 	return bytes > 0 ? number_of(bytes, ret) : 0;
 }
 
+static int fill_run(const struct snippet_of *of, char **ret)
+{
+	return text_print(ret, "%" PRId64, of->model->run.id);
+}
+
+static int fill_db(const struct snippet_of *of, char **ret)
+{
+	return of->model->db ? word_of(of->model->db, strlen(of->model->db), "", ret) : 0;
+}
+
 static const struct placeholder {
 	const char *name;
 	int (*fill)(const struct snippet_of *of, char **ret);
@@ -224,6 +235,8 @@ static const struct placeholder {
 	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
 	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
 	{"%DATA_BYTES%", fill_data, "BYTES"},
+	{"%RUN%", fill_run, "last"},
+	{"%DB%", fill_db, "cachemon.db"},
 };
 
 static const struct placeholder *placeholder_at(const char *text)
