@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
- * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
+ * The results of an analysis, in a report and in `advise`: as objects of the tree, and as sections
+ * of a document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
  * data_*() are in data_findings.c; findings_answer(), sections_judgement(), sections_grades() and
  * sections_directory_grades() are in sections_grades.c; all others are in sections_findings.c.
  */
@@ -16,10 +16,10 @@
 /* NULL: the job was not analysed. */
 const struct analysis_job *findings_of(const struct model *m, const struct model_job *job);
 
-/* What models say of it; NULL: the job was not analysed. */
+/* The models' results for it; NULL: the job was not analysed. */
 const struct analysis_model *findings_models(const struct model *m, const struct model_job *job);
 
-/* How long the job would have taken without waiting for the page cache, in nanoseconds. */
+/* The job's duration without waiting for the page cache, in nanoseconds. */
 struct opt_i64 findings_without_waiting(const struct model *m, const struct model_job *job);
 
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
@@ -33,9 +33,9 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
 void data_advise(struct tree *t, const struct model *m);
 int csv_advise(FILE *out, const struct model *m);
 
-/* The three that gain most, and the others after them. */
+/* The three with the largest gain, and the remaining ones. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
-/* What a job without a fix comes to, without a full stop; "" of one with a fix. */
+/* The result for a job without a fix, without a full stop; "" if there is a fix. */
 const char *findings_answer(const struct model *m, const struct analysis_job *a);
 /* The verdict, in two sentences. */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);
