@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a language model was asked about a run that ended before, as a row of the database. Owns
- * that one way of writing to a database that somebody else recorded.
+ * Stores a question to a language model about an earlier run, with its answer, as a row of the
+ * database. Owns this only way of writing to a database of an earlier recording.
  */
 #ifndef STORE_WORDING_H
 #define STORE_WORDING_H
@@ -19,8 +19,8 @@ struct store_wording {
 	const char *answer; /* JSON */
 };
 
-/* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is
- * written then. -EACCES, -EROFS: it cannot be written. */
+/* Migrates an older database to the newest schema. 0, or -errno with a text; then nothing is
+ * written. -EACCES, -EROFS: it is not writable. */
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
 		      struct errtext *err);
 
