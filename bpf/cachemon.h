@@ -228,8 +228,8 @@ struct advice_row {
 	__u64 pages_asked; /* pages in the ranges of those calls */
 	__u64 pages_brought;
 	__u64 pages_dropped;
-	__u64 begin_bytes; /* highest requested end; ~0 = to the end of the file */
-	__u64 end_bytes;   /* lowest requested offset */
+	__u64 begin_bytes; /* lowest requested offset */
+	__u64 end_bytes;   /* highest requested end; ~0 = to the end of the file */
 
 	/* Fates of the pages it brought in; with the unknown ones they add up to pages_brought. */
 	__u64 used, used_late, evicted_unused, untracked;

@@ -53,7 +53,7 @@ int sweep_ghosts(struct bpf_iter__bpf_map_elem *ctx)
 	if (!block_key_at(ctx, &key))
 		return 0;
 	lock = block_lock_of(&key);
-	/* Else another time. */
+	/* Otherwise a later sweep tries again. */
 	if (lock_take(lock)) {
 		ghosts_sweep(&key);
 		lock_drop(lock);

@@ -221,7 +221,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		advice_begin(file, adviser, n - again, again);
 }
 
-/* Settle the fate of outstanding pages of the chunk that starts at page base; returns how many. */
+/* Settles the fate of outstanding pages of the chunk that starts at page base; returns how many. */
 static __always_inline int chunk_settle(struct file_key *file, struct file_row *row,
 					struct block *b, __u64 base, __u64 mask, enum counter fate)
 {

@@ -239,7 +239,7 @@ static void put_scale(const struct plot *g)
 	}
 }
 
-/* Several have one unit, next to the name of the panel. */
+/* The unit of several values is next to the name of the panel. */
 static void put_key(const struct plot *g, const struct picture_series *s)
 {
 	double top = picture_series_top(s, g->p->axis.nr);

@@ -42,7 +42,7 @@ struct top_zoom {
 	int64_t run_id;
 	size_t cursor;
 	char filter[TOP_TYPED_MAX + 1]; /* before it */
-	char into[TOP_TYPED_MAX + 1];	/* what it made of that */
+	char into[TOP_TYPED_MAX + 1];	/* filter set by it */
 };
 
 struct top_view {
