@@ -197,32 +197,34 @@ static int run_rule(struct run *r, const struct rule *rule)
 /*
  * Limits the overall score to the share of the time that would remain after the largest fix.
  * Without that, a job could get grade A although a fix saves a third of its time.
+ * A bound lowers nothing, because it is the most that a fix can gain.
  */
 static int cap_grade(struct run *r, struct analysis_job *job)
 {
-	struct analysis_grade *g = &job->grades[GRADE_OVERALL];
+	struct analysis_grade *overall = &job->grades[GRADE_OVERALL];
 	const struct finding *most = NULL;
 	double share = 0;
 	char text[512];
 	struct bytes copy;
 
 	for (size_t i = 0; i < job->nr_fixes; i++) {
-		struct opt_f64 s = gain_share(&job->findings[i].gain, &job->scale);
+		const struct gain *g = &job->findings[i].gain;
+		struct opt_f64 s = gain_share(g, &job->scale);
 
-		if (s.known && s.value > share) {
+		if (g->method != GAIN_BOUND && s.known && s.value > share) {
 			share = s.value < 1 ? s.value : 1;
 			most = &job->findings[i];
 		}
 	}
-	if (!g->letter || !most || g->score.value <= 1 - share)
+	if (!overall->letter || !most || overall->score.value <= 1 - share)
 		return 0;
 	snprintf(text, sizeof(text), "1 - gain %.4f of %s, which is less than the %s", share,
-		 most->rule->id, g->formula);
-	g->score.value = 1 - share;
-	copy = arena_bytes(arena_of(r), (char[]){grade_letter(g->score.value)}, 1);
-	g->letter = copy.data;
-	g->formula = arena_bytes(arena_of(r), text, strlen(text)).data;
-	return g->letter && g->formula ? 0 : -ENOMEM;
+		 most->rule->id, overall->formula);
+	overall->score.value = 1 - share;
+	copy = arena_bytes(arena_of(r), (char[]){grade_letter(overall->score.value)}, 1);
+	overall->letter = copy.data;
+	overall->formula = arena_bytes(arena_of(r), text, strlen(text)).data;
+	return overall->letter && overall->formula ? 0 : -ENOMEM;
 }
 
 static int hand_out(struct run *r)

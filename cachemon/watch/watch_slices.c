@@ -13,7 +13,7 @@
 #include "cachemon/base/clock.h"
 
 /* As short as switching allows, about fifty times the error at its ends; a gap between slices is
- * no shorter. */
+ * at least as long. */
 #define SLICE_NS    10000000.0
 #define CELL_MAX_NS 500000000.0
 #define RETRY_NS    1000000000ULL

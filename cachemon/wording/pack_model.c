@@ -181,6 +181,9 @@ int pack_names(struct redact *names, const struct model *m)
 	const struct analysis *a = m->analysis;
 	struct naming n = {names, 0};
 
+	/* Every machine has root. */
+	if (!bytes_equal(&m->run.user, &(struct bytes){"root", 4}))
+		name_bytes(&n, NAME_USER, &m->run.user);
 	name_bytes(&n, NAME_HOST, host);
 	/* People say "node17" for "node17.cluster.example". */
 	if (dot)

@@ -28,7 +28,7 @@ struct word {
 	unsigned int row; /* of the pack's bounds */
 };
 
-/* Names of the user: no report has these, but notes and commands may. */
+/* Names of the user who asks, who may not be the user of the run. */
 static int name_user(struct redact *r, const struct invoker *as)
 {
 	int ret = 0;

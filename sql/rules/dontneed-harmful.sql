@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontneed-harmful
 -- title: pages dropped by advice were read again
--- version: 3
+-- version: 4
 -- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
@@ -70,9 +70,21 @@ SELECT
 	iif(c.own_pages AND c.saved_s IS NOT NULL, c.saved_s, c.returned_pages * c.page_size_bytes) AS gain_value,
 	iif(c.own_pages AND c.saved_s IS NOT NULL, 's', 'bytes') AS gain_unit,
 	'measured' AS gain_method,
-	'dontneed:' || c.directory_id AS gain_cause
+	'dontneed:' || c.directory_id AS gain_cause,
+	NULL AS not_judged
 FROM cost c
 WHERE c.returned_pages >= :min_returned_pages
 	AND c.returned_pages >= :min_returned_share * c.pages_dropped
 	-- Dropping is right where memory is short; where that is not known, the confidence says so.
 	AND (c.room_bytes IS NULL OR c.set_bytes <= :max_memory_share * c.room_bytes)
+UNION ALL -- so many left by DONTNEED and came back, but which of them the job's own calls dropped is not known
+SELECT
+	d.job_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+	'how many pages DONTNEED dropped in ' || coalesce(CAST(d.path AS TEXT), 'a directory without a name')
+		|| ' was not measured'
+FROM v_directory d
+WHERE d.evicted_dontneed >= :min_returned_pages
+	AND d.refaults >= :min_returned_pages
+	AND EXISTS (SELECT 1 FROM v_advice a JOIN v_file f ON f.file_id = a.file_id
+		WHERE a.kind = 'dontneed' AND a.pages_dropped IS NULL AND f.job_id = d.job_id
+			AND f.directory_id = d.directory_id)

@@ -177,9 +177,50 @@ static bool passed(const struct analysis *a, const char *id)
 	return false;
 }
 
+/* Many pages were dropped by advice and came back, and how many each call dropped is not known. */
+static void test_dropped_unknown(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a;
+
+	fixture_zero(f, "job");
+	fixture_sql(f,
+		    "INSERT INTO directory (id, job_id, path) VALUES (1, 1, x'2f64');"
+		    "INSERT INTO file (id, job_id, directory_id, dev_major, dev_minor, ino, gen) "
+		    "VALUES (1, 1, 1, 8, 0, 5, 1);"
+		    "INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call) "
+		    "VALUES (1, 8, 0, 5, 1, 'dontneed', 'fadvise')");
+	fixture_zero(f, "directory");
+	fixture_zero(f, "file");
+	fixture_sql(f, "UPDATE directory SET evicted_dontneed = 5000, refaults = 4000, "
+		       "demand_pages = 9000;"
+		       "UPDATE job SET evicted_dontneed = 5000, refaults = 4000, "
+		       "demand_pages = 9000 WHERE id = 1");
+	a = world_analyse(f);
+	assert_false(passed(&a, "dontneed-harmful"));
+	assert_string_equal(world_unjudged(&a, "dontneed-harmful"),
+			    "how many pages DONTNEED dropped in /d was not measured");
+	analysis_free(&a);
+	/* Too few came back, whoever dropped them. */
+	fixture_sql(f, "UPDATE directory SET refaults = 1000");
+	a = world_analyse(f);
+	assert_true(passed(&a, "dontneed-harmful"));
+	analysis_free(&a);
+	/* Known: enough of them, and none. */
+	fixture_sql(f,
+		    "UPDATE directory SET refaults = 4000; UPDATE advice SET pages_dropped = 5000");
+	a = world_analyse(f);
+	assert_non_null(world_finding(&a, "dontneed-harmful"));
+	analysis_free(&a);
+	fixture_sql(f, "UPDATE advice SET pages_dropped = 0");
+	a = world_analyse(f);
+	assert_true(passed(&a, "dontneed-harmful"));
+	analysis_free(&a);
+}
+
 /* A job that hits all the time for a second, and a rule that finds so many seconds of gain in it.
  */
-static struct analysis analyse_gain(struct fixture *f, const char *gain)
+static struct analysis analyse_gain(struct fixture *f, const char *gain, const char *method)
 {
 	char text[1024];
 
@@ -189,29 +230,32 @@ static struct analysis analyse_gain(struct fixture *f, const char *gain)
 		    "wall_ns = 1000000000, cpu_ns = 1000 WHERE id = 1");
 	snprintf(text, sizeof(text),
 		 RULE_HEAD("a-gain") RULE_ROW
-		 ", %s AS gain_value, 's' AS gain_unit, 'measured' AS gain_method FROM v_job",
-		 gain);
+		 ", %s AS gain_value, 's' AS gain_unit, '%s' AS gain_method FROM v_job",
+		 gain, method);
 	world_write(f, "a-gain.sql", text);
 	return world_analyse(f);
 }
 
-/* No job with a fix of 30 % is graded A; below the floor nothing is worth changing. */
+/* No job with a fix that gains 30 % is graded A; below the floor nothing is worth changing. */
 static void test_grade_says_the_same(void **state)
 {
 	static const struct {
-		const char *gain;
+		const char *gain, *method;
 		enum severity severity;
 		enum analysis_answer answer;
 		char letter;
 	} cases[] = {
-		{"0.3", SEVERITY_LOW, ANSWER_FIX, 'C'},
-		{"0.05", SEVERITY_LOW, ANSWER_FIX, 'A'},
-		{"0.009", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
+		{"0.3", "measured", SEVERITY_LOW, ANSWER_FIX, 'C'},
+		{"0.3", "model", SEVERITY_LOW, ANSWER_FIX, 'C'},
+		/* At most 30 %: it may gain nothing. */
+		{"0.3", "bound", SEVERITY_LOW, ANSWER_FIX, 'A'},
+		{"0.05", "measured", SEVERITY_LOW, ANSWER_FIX, 'A'},
+		{"0.009", "measured", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
 	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct analysis a = analyse_gain(f, cases[i].gain);
+		struct analysis a = analyse_gain(f, cases[i].gain, cases[i].method);
 		const struct analysis_grade *g = &a.jobs[0].grades[GRADE_OVERALL];
 
 		if (!g->letter || *g->letter != cases[i].letter)
@@ -508,6 +552,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_grade_says_the_same, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_passed, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_dropped_unknown, world_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_null_is_not_0, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_measured, world_begin,
 						fixture_teardown),

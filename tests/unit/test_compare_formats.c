@@ -5,6 +5,7 @@
 #include "fixtures/report/compare.h"
 
 #include "cachemon/base/errtext.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/db/db_read.h"
@@ -342,6 +343,66 @@ static void hostile_names(void **state)
 	}
 }
 
+/*
+ * Before: "kept" with "lesser" merged into it, and "gone" into that. After: "new", "kept" with
+ * "lesser", and the summary. The list is by hand.
+ */
+static void merged_findings(void **state)
+{
+	static const struct rule kept = {.id = "kept", .title = "Kept"};
+	static const struct rule lesser = {.id = "lesser", .title = "Lesser"};
+	static const struct rule gone = {.id = "gone", .title = "Gone"};
+	static const struct rule fresh = {.id = "fresh", .title = "Fresh"};
+	static const struct rule sum = {.id = "sum", .title = "All well", .order = ORDER_LAST};
+	struct finding before[3] = {{.rule = &kept}, {.rule = &gone}, {.rule = &lesser}};
+	struct finding after[4] = {
+		{.rule = &fresh}, {.rule = &kept}, {.rule = &sum}, {.rule = &lesser}};
+	struct analysis_job jobs[2] = {{.id = 1, .findings = before, .nr_findings = 1},
+				       {.id = 2, .findings = after, .nr_findings = 3}};
+	struct analysis a[2] = {{.jobs = &jobs[0], .nr_jobs = 1}, {.jobs = &jobs[1], .nr_jobs = 1}};
+	const struct analysis *const analysis[2] = {&a[0], &a[1]};
+	const struct model_job job[2] = {{.id = 1}, {.id = 2}};
+	const struct model_job *const both[2] = {&job[0], &job[1]};
+	static const struct {
+		const char *id;
+		enum finding_fate fate;
+		const char *shown;
+	} want[] = {
+		{"kept", FINDING_STILL, "\nKept (kept)\n"},
+		{"lesser", FINDING_STILL, "\nof the same cause: Lesser (lesser)\n"},
+		{"gone", FINDING_GONE, "\nof the same cause: Gone (gone)\n"},
+		{"fresh", FINDING_NEW, "\nFresh (fresh)\n"},
+	};
+	struct compare_model m = {0};
+	struct compare_job c = {0};
+	struct arena arena = {0};
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	struct doc d = report_doc(REPORT_TEXT, out);
+	const char *at;
+	char *text;
+
+	before[0].merged = &before[1];
+	before[1].merged = &before[2];
+	before[1].merged_into = before[2].merged_into = &before[0];
+	after[1].merged = &after[3];
+	after[3].merged_into = &after[1];
+	compare_findings_make(&arena, analysis, both, &c.findings, &c.nr_findings);
+	compare_found(&d, &m, &c);
+	text = text_end(&b);
+	at = text;
+	assert_int_equal(c.nr_findings, 4);
+	for (size_t i = 0; i < c.nr_findings; i++) {
+		assert_string_equal(compare_finding_shown(&c.findings[i])->rule->id, want[i].id);
+		assert_int_equal(c.findings[i].fate, want[i].fate);
+		at = strstr(at, want[i].shown);
+		if (!at)
+			fail_msg("no '%s' in '%s'", want[i].shown, text);
+	}
+	free(text);
+	arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +416,7 @@ int main(void)
 		TEST(several_jobs),
 		TEST(facts),
 		TEST(hostile_names),
+		TEST(merged_findings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

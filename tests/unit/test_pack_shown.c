@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: wording report account access */
-/* What stands for a placeholder, by unit: by hand. */
+/* What stands for a placeholder, by unit: by hand; and the names that have an alias. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -77,11 +78,34 @@ static void qualified(void **state)
 	arena_free(&pack.arena);
 }
 
+/* The user that a run has, whoever asks; every machine has root. */
+static void named(void **state)
+{
+	static const char *const rows[][2] = {
+		{"alice", "<user-1> ran it, not bob or root"},
+		{"root", "alice ran it, not bob or root"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static const char text[] = "alice ran it, not bob or root";
+		const struct model m = {.run.user = {rows[i][0], strlen(rows[i][0])}};
+		struct redact *names = redact_new(true);
+		struct arena a = {0};
+
+		assert_non_null(names);
+		assert_int_equal(pack_names(names, &m), 0);
+		assert_string_equal(redact_text(names, &a, text, strlen(text)), rows[i][1]);
+		redact_free(names);
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shown),
 		cmocka_unit_test(qualified),
+		cmocka_unit_test(named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,7 +194,7 @@ static void put_findings(struct tree *t, const struct compare_job *job)
 	tree_array(t, "findings");
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];
-		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+		const struct finding *f = compare_finding_shown(c);
 
 		tree_object(t, NULL);
 		tree_text(t, "id", f->rule->id);
@@ -203,6 +203,7 @@ static void put_findings(struct tree *t, const struct compare_job *job)
 		tree_name(t, "subject", &f->subject);
 		tree_string(t, "state", finding_fate_names[c->fate]);
 		tree_text(t, "unjudged_reason", c->unjudged);
+		tree_string(t, "merged_into", f->merged_into ? f->merged_into->rule->id : NULL);
 		for (int k = 0; k < 2; k++)
 			put_found(t, keys[k], c->of[k]);
 		tree_end(t);

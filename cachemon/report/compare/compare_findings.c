@@ -40,6 +40,12 @@ static const char *why_unjudged(const struct analysis *a, int64_t job_id, const 
 	return NULL;
 }
 
+/* What sums up the others is not a finding of its own. */
+static bool is_summary(const struct finding *f)
+{
+	return f->rule->order == ORDER_LAST;
+}
+
 static size_t count_findings(const struct analysis_job *j)
 {
 	size_t nr = 0;
@@ -64,7 +70,7 @@ static void add_findings(const struct analysis *const analysis[2],
 			const struct finding *other = find_finding(j[!which], f);
 			struct compare_finding c = {.fate = which ? FINDING_NEW : FINDING_GONE};
 
-			if (!other != !both)
+			if (is_summary(f) || !other != !both)
 				continue;
 			c.of[which] = f;
 			c.of[!which] = other;
@@ -79,23 +85,68 @@ static void add_findings(const struct analysis *const analysis[2],
 		}
 }
 
+const struct finding *compare_finding_shown(const struct compare_finding *c)
+{
+	return c->of[1] ? c->of[1] : c->of[0];
+}
+
+/* The one that it is listed under; NULL: none. */
+static const struct compare_finding *above(const struct compare_finding *list, size_t nr,
+					   const struct compare_finding *c)
+{
+	const struct finding *into = compare_finding_shown(c)->merged_into;
+
+	for (size_t i = 0; into && i < nr; i++)
+		if (list[i].of[0] == into || list[i].of[1] == into)
+			return &list[i];
+	return NULL;
+}
+
+/* Of a run before, a finding may be merged into one that is merged after. */
+static const struct compare_finding *topmost(const struct compare_finding *list, size_t nr,
+					     const struct compare_finding *c)
+{
+	for (const struct compare_finding *up = c; up; up = above(list, nr, up))
+		c = up;
+	return c;
+}
+
+/* Those that were merged behind the one that stays. */
+static void put_merged_behind(const struct compare_finding *list, size_t nr,
+			      struct compare_finding *ret)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (topmost(list, nr, &list[i]) != &list[i])
+			continue;
+		ret[at++] = list[i];
+		for (size_t k = 0; k < nr; k++)
+			if (k != i && topmost(list, nr, &list[k]) == &list[i])
+				ret[at++] = list[k];
+	}
+}
+
 void compare_findings_make(struct arena *a, const struct analysis *const analysis[2],
 			   const struct model_job *const job[2], struct compare_finding **ret,
 			   size_t *ret_nr)
 {
+	struct compare_finding *list;
 	size_t room = 1;
 	size_t nr = 0;
 
 	for (int i = 0; i < 2; i++)
 		if (analysis[i])
 			room += count_findings(analysis_job_of(analysis[i], job[i]->id));
+	list = arena_alloc(a, room * sizeof(*list));
 	*ret = arena_alloc(a, room * sizeof(**ret));
 	*ret_nr = 0;
-	if (!*ret)
+	if (!list || !*ret)
 		return;
-	add_findings(analysis, job, 1, true, *ret, &nr);
-	add_findings(analysis, job, 1, false, *ret, &nr);
-	add_findings(analysis, job, 0, false, *ret, &nr);
+	add_findings(analysis, job, 1, true, list, &nr);
+	add_findings(analysis, job, 1, false, list, &nr);
+	add_findings(analysis, job, 0, false, list, &nr);
+	put_merged_behind(list, nr, *ret);
 	*ret_nr = nr;
 }
 
@@ -164,11 +215,11 @@ void compare_found(struct doc *d, const struct compare_model *m, const struct co
 
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];
-		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+		const struct finding *f = compare_finding_shown(c);
 
-		doc_cell(&t, "%s (%s)%s%.*s", f->rule->title, f->rule->id,
-			 f->subject.data ? ": " : "", (int)f->subject.len,
-			 f->subject.data ? f->subject.data : "");
+		doc_cell(&t, "%s%s (%s)%s%.*s", f->merged_into ? "of the same cause: " : "",
+			 f->rule->title, f->rule->id, f->subject.data ? ": " : "",
+			 (int)f->subject.len, f->subject.data ? f->subject.data : "");
 		doc_cell(&t, "%s %s", shapes[c->fate], finding_fate_names[c->fate]);
 		put_found(&t, c->of[0]);
 		put_found(&t, c->of[1]);
@@ -178,7 +229,7 @@ void compare_found(struct doc *d, const struct compare_model *m, const struct co
 		doc_para(d, "Neither run has a finding.");
 	for (size_t i = 0; i < job->nr_findings; i++) {
 		const struct compare_finding *c = &job->findings[i];
-		const struct finding *f = c->of[1] ? c->of[1] : c->of[0];
+		const struct finding *f = compare_finding_shown(c);
 
 		if (c->unjudged)
 			doc_para(d, "%s could not be judged in the run %s: %s.", f->rule->id,
