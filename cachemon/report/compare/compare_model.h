@@ -84,9 +84,9 @@ int compare_model_load(sqlite3 *db, const struct compare_options *options,
 		       struct compare_model *ret, struct errtext *err);
 void compare_model_free(struct compare_model *m);
 
-/* Remaining findings first, then new ones, then the others, each by gain. Merged findings follow the
- * one that stays; the summary of the others (nothing-wrong) is left out. The arena notes a failed
- * allocation. */
+/* Remaining findings first, then new ones, then the others, each by gain. Merged findings follow
+ * the one that stays; the summary of the others (nothing-wrong) is left out. The arena notes a
+ * failed allocation. */
 void compare_findings_make(struct arena *a, const struct analysis *const analysis[2],
 			   const struct model_job *const job[2], struct compare_finding **ret,
 			   size_t *ret_nr);
