@@ -11,10 +11,9 @@
 #include "bpf/state/rows.bpf.h"
 
 #define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call accepts, and mounts */
-#define NAME_DEPTH_BASIC 128  /* and without a helper's loop: a longer path is cut, and marked so  \
-			       */
-#define NAME_LINKS_MAX 32
-#define HINT_OWN       1
+#define NAME_DEPTH_BASIC 128  /* without a helper's loop; a longer path is marked as cut */
+#define NAME_LINKS_MAX	 32
+#define HINT_OWN	 1
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
