@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers between programs and the kernel that depend on the architecture: system calls, as a
- * task's registers have them, and O_DIRECT. Parses alone; a unit test compares it with the headers
+ * Numbers of the kernel's user interface that depend on the architecture: system calls, as in a
+ * task's registers, and O_DIRECT. Needs no other header; a unit test compares it with the headers
  * of the machine that it is built for.
  */
 #ifndef ARCH_UAPI_H
@@ -67,7 +67,8 @@ enum {
 	NR_io_uring_enter = 426,
 };
 
-/* arch/x86/entry/syscalls/syscall_32.tbl: of 32-bit programs, and which of the above each is. */
+/* arch/x86/entry/syscalls/syscall_32.tbl: calls of 32-bit programs, and the one of the above
+ * that each equals. */
 enum {
 	COMPAT_pread64 = 180,
 	COMPAT_pwrite64 = 181,

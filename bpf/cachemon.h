@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel/user contract: every key, value and enum that crosses between the BPF programs and
- * user space; live.h, names.h and shared.h have the rest of it. Parses alone after
- * <linux/types.h>-like fixed width types (kernel.bpf.h on the BPF side). Owns layouts only, no
- * behaviour. Enums are append-only: they also name columns on disk.
+ * user space; live.h, names.h and shared.h have the rest. Needs only fixed width types as of
+ * <linux/types.h> (kernel.bpf.h on the BPF side). Owns layouts only, no behaviour. Enums are
+ * append-only: they also name columns on disk.
  */
 #ifndef CACHEMON_H
 #define CACHEMON_H
@@ -13,29 +13,27 @@
 #include <linux/types.h>
 #endif
 
-/* Entries of the maps that have as many on every machine. */
+/* Sizes of the maps that are the same on every machine. */
 #define NR_ROWS		8192
 #define NR_NAMED	8192
 #define NR_SEEDS	16384
-#define NR_TASKS	8192 /* where the kernel does not keep their state */
+#define NR_TASKS	8192 /* for kernels without task storage */
 #define NR_PARENTS	8192
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
 #define NR_EVICTORS	4096
 #define NR_ADDERS	1024
-#define NR_LOCKS	4096 /* more than CPUs: each holds one at a time */
+#define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
 /*
- * What is counted for one (job, file) in one interval, in base pages unless the unit is in the
- * name. One place for the whole program: BPF value, sample, SQL column, report field.
- * X(name, group): the group says which probes must be live for the figure to be known
- * (cachemon/figures/counters.h), so that an absent probe becomes NULL and never 0.
- *
- * hits = lookups - misses and prefetched_pages = the sum of the origins are derived, never kept.
- * resident_unused is a gauge kept as a signed sum: +1 when a page is prefetched, -1 when its fate
- * is settled. With it the conservation law can be checked at any moment.
- * window_log2_K counts the windows that added [2^K, 2^(K+1)) pages.
+ * The counters of one (job, file) in one interval, in base pages unless the name has a unit. The
+ * only list in the program: BPF value, sample, SQL column, report field. X(name, group): the group
+ * says which probes must be live for the figure to be known (cachemon/figures/counters.h), so that
+ * an absent probe gives NULL and never 0. hits = lookups - misses and prefetched_pages = the sum of
+ * the origins are derived, never stored. resident_unused is a gauge stored as a signed sum: +1 when
+ * a page is prefetched, -1 when its fate is settled. So the conservation law can be checked at any
+ * moment. window_log2_K counts the windows that added [2^K, 2^(K+1)) pages.
  */
 #define CACHEMON_COUNTERS(X)                                                                       \
 	X(read_calls, READ)                                                                        \
@@ -108,7 +106,7 @@ enum counter {
 	C_evicted_last = C_evicted_dontcache,
 };
 
-/* Why a page left the cache: order of the evicted_* counters above. Values are on disk. */
+/* Why a page was evicted, in the order of the evicted_* counters above. Values are on disk. */
 enum evict_cause {
 	EVICT_RECLAIM_KSWAPD = 0,
 	EVICT_RECLAIM_DIRECT = 1,
@@ -118,23 +116,23 @@ enum evict_cause {
 	EVICT_TRUNCATE = 5,
 	EVICT_DIRECT_IO = 6,
 	EVICT_OTHER = 7,
-	EVICT_INVALIDATE = 8, /* the filesystem held it for stale */
+	EVICT_INVALIDATE = 8, /* the filesystem considered it stale */
 	EVICT_DONTCACHE = 9,  /* read or written with RWF_DONTCACHE */
 	EVICT_NR,
 };
 
-/* Job slots. Slot 0 is everybody else on the machine, folded; slot 1 the watched job. */
+/* Job slots. Slot 0 is all processes outside the job, together; slot 1 is the watched job. */
 enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
 
-/* A file as the page cache knows it: mapping->host, not the file that was opened (overlayfs). */
+/* A file as the page cache identifies it: mapping->host, not the opened file (overlayfs). */
 struct file_key {
 	__u64 ino;
-	__u32 dev; /* kernel dev_t: major << 20 | minor; on btrfs the subvolume's */
+	__u32 dev; /* kernel dev_t: major << 20 | minor; on btrfs that of the subvolume */
 	__u32 gen;
 };
 
-/* Counters of one (job, file) since the last drain. The key with ino, dev, gen all 0 is the rest:
- * what could not get a row of its own, so that job totals stay exact when the map is full. */
+/* Counters of one (job, file) since the last drain. The key with ino, dev and gen all 0 is the
+ * rest: files that got no row, so that job totals stay exact when the map is full. */
 struct file_row_key {
 	struct file_key file;
 	__u32 job;
@@ -142,16 +140,16 @@ struct file_row_key {
 };
 
 enum {
-	ROW_DELETED = 1 << 0, /* no name left in the filesystem when last seen */
+	ROW_DELETED = 1 << 0, /* the file had no name left when last seen */
 	ROW_SIZED = 1 << 1,   /* size_bytes was seen in this interval */
-	ROW_NAMED = 1 << 2,   /* looked at by the path that the job used */
+	ROW_NAMED = 1 << 2,   /* named by the path that the job used */
 };
 
 struct file_row {
 	__u64 size_bytes; /* i_size when last seen */
-	__u64 size_since; /* monotonic ns when it was first seen to be that; 0: never */
+	__u64 size_since; /* monotonic ns when i_size was first seen with this value; 0: never */
 	__u32 flags;
-	__u32 touched; /* of a cell: a bit for each 8 counters, not 0 since it was taken */
+	__u32 touched; /* in a cell: a bit for each 8 counters that are not 0 since it was given */
 	__s64 c[C_NR];
 };
 
@@ -190,7 +188,7 @@ struct chunk {
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
 	__u32 going;	/* BLOCK_* */
-	__u32 advisers; /* ADVISER_*, 8 bits a chunk, of all that ever brought a page of it */
+	__u32 advisers; /* ADVISER_*, 8 bits per chunk: all that ever prefetched a page of it */
 };
 
 /* Advice that brings in pages. If two kinds brought in pages of a chunk, their fates there cannot
@@ -198,9 +196,10 @@ struct block {
 enum { ADVISER_FADVISE = 1, ADVISER_MADVISE = 2, ADVISER_READAHEAD = 4, ADVISER_BITS = 3 };
 
 /*
- * Forgetting: what is deleted is another's memory at once, and a program may hold it. So the sweep
- * marks entries that may go, a grace period passes, and it deletes those that nobody has touched:
- * whoever looked before the mark is done, and whoever looks after it takes the mark away first.
+ * Dropping entries: the memory of a deleted element is reused at once, while a program may still
+ * hold it. So the sweep marks entries that may go, waits for a grace period, and deletes those that
+ * stayed untouched. A program that found an entry before the mark is done by then; one that finds
+ * it later clears the mark first.
  */
 enum { BLOCK_STAYS, BLOCK_MAY_GO, BLOCK_GONE };
 
@@ -226,36 +225,37 @@ struct advice_key {
 
 struct advice_row {
 	__u64 calls;	   /* level "calls": every call; "effects": calls that moved pages */
-	__u64 pages_asked; /* pages the ranges of those calls touch */
+	__u64 pages_asked; /* pages in the ranges of those calls */
 	__u64 pages_brought;
 	__u64 pages_dropped;
-	__u64 begin_bytes; /* lowest offset asked */
-	__u64 end_bytes;   /* highest end asked; ~0 = to the end of the file */
+	__u64 begin_bytes; /* lowest requested offset */
+	__u64 end_bytes;   /* highest requested end; ~0 = to the end of the file */
 
-	/* Fates of the pages it brought: they add up to pages_brought. */
+	/* Fates of the pages it brought in; with the unknown ones they add up to pages_brought. */
 	__u64 used, used_late, evicted_unused, untracked;
 	__s64 resident_unused;
-	__u64 mixed; /* fates that are not in these: another kind's, or its own */
+	__u64 mixed; /* fates outside these: another kind's, or unknown */
 
-	__u64 looked;	    /* calls whose range was looked up when they began: level "calls" */
-	__u64 pages_cached; /* of those they asked for, in the cache then */
+	__u64 looked;	    /* calls whose range was checked when they began: level "calls" */
+	__u64 pages_cached; /* of the requested pages, those in the cache then */
 
-	__u64 dropped_own; /* of those dropped, pages that are followed: the job's */
+	__u64 dropped_own; /* of the dropped pages, those that are tracked: the job's */
 	__u64 dropped_refaults;
 	__u64 dropped_refaults_others; /* others brought them back */
 };
 
 #define COMM_BYTES 16
 
-/* The task that made the kernel drop pages. Values are on disk. */
+/* The task that made the kernel evict pages. Values are on disk. */
 enum evictor_kind { EVICTOR_UNKNOWN = 0, EVICTOR_OWN = 1, EVICTOR_OTHERS = 2, EVICTOR_KERNEL = 3 };
 enum evictor_does { DOES_READ = 0, DOES_WRITE = 1, DOES_NEITHER = 2 };
 
-/* Pages of the job that left the cache in one interval: whose, why, and who was running. */
+/* Pages of the job that were evicted in one interval: the owner, the cause, and the running
+ * task. */
 struct evictor_key {
 	struct file_key owner;
-	struct file_key reached; /* file that a task of the job read or wrote then; 0: none */
-	__u64 cgroup;		 /* of others: id of the memory cgroup */
+	struct file_key reached; /* file that a task of the job was reading or writing; 0: none */
+	__u64 cgroup;		 /* of other processes: id of the memory cgroup */
 	char comm[COMM_BYTES];
 	__u8 cause; /* enum evict_cause */
 	__u8 kind;  /* enum evictor_kind */
@@ -263,13 +263,13 @@ struct evictor_key {
 	__u8 pad[5];
 };
 
-/* What a CPU noted last: most pages arrive in sequence, for one file and one reason. */
+/* A CPU's last note: most pages arrive in sequence, for one file and one cause. */
 struct evictor_run {
 	struct evictor_key key;
 	__u64 pages;
 };
 
-/* Pages that others added to the cache in one interval: what filled memory for kswapd. */
+/* Pages that other processes added to the cache in one interval, which filled memory for kswapd. */
 struct adder_key {
 	__u64 cgroup;
 	char comm[COMM_BYTES];
@@ -279,16 +279,16 @@ struct adder_key {
 
 /* Facts of a whole job since the start of the run. */
 struct job_row {
-	__u64 cpu_ns;	   /* CPU time of its tasks since they joined */
+	__u64 cpu_ns;	   /* CPU time of its tasks since they joined the job */
 	__u64 rchar_bytes; /* bytes its tasks read from anything (task->ioac.rchar) */
-	__u64 syscr_calls; /* calls that did so, whatever they returned (task->ioac.syscr) */
+	__u64 syscr_calls; /* calls that read, with any result (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
 };
 
-/* Where a direct read ends, as far as hooks show it: one place for each way to read so. */
+/* Where a direct read ends, if hooks show it: one place per kind of direct read. */
 enum direct_end {
-	DIRECT_DONE, /* of the filesystems' common code; and where it goes on by itself: */
+	DIRECT_DONE, /* in the filesystems' common code; or where it completes asynchronously: */
 	DIRECT_QUEUED,
 	DIRECT_BLOCK,
 	DIRECT_NFS,
@@ -307,18 +307,18 @@ enum event {
 	EV_FORK_EXIT,
 	EV_DIRECT,
 	EV_URING,
-	EV_ADVICE_CALL, /* every syscall of the machine while it is attached */
-	EV_SCOPE,	/* the ends of functions that show why pages leave */
+	EV_ADVICE_CALL, /* every system call of the machine while attached */
+	EV_SCOPE,	/* the ends of functions that show eviction causes */
 	EV_NR,
 };
 
 /* Losses by reason. All zero in a good run. */
 struct loss_counts {
-	__u64 map_full;	   /* times a file found no room for a row, and the rest took its counts */
-	__u64 chunk_full;  /* adds to a chunk whose block found no room */
-	__u64 ring_drops;  /* name records dropped; the file is named at its next interval */
-	__u64 state_drops; /* tasks that got no state: their events are not counted */
-	__u64 ghosts_dropped; /* ghost pages forgotten to make room: refaults are a lower bound */
+	__u64 map_full;	      /* times a file got no row, so that the rest took its counts */
+	__u64 chunk_full;     /* adds to a chunk whose block did not fit */
+	__u64 ring_drops;     /* name records dropped; the file is named at its next interval */
+	__u64 state_drops;    /* tasks without a state: their events are not counted */
+	__u64 ghosts_dropped; /* ghost pages dropped to make room: refaults are a lower bound */
 	__u64 advice_full;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages between programs and user space: constants set before loading, variables during the
- * run, and arguments of programs that user space runs. Owns layouts only.
+ * Messages between programs and user space: constants set before loading, variables during the run,
+ * and arguments of programs that user space runs. Owns layouts only.
  */
 #ifndef CACHEMON_SHARED_H
 #define CACHEMON_SHARED_H
@@ -9,10 +9,10 @@
 #include "bpf/live.h"
 
 /*
- * Pages with an unsettled fate, by hash of the inode: the hit path looks up no chunk while the
- * inode's slot has none. Slots are shared by inodes; a collision costs a lookup, never a count. The
- * high half counts the adds, and whatever leaves the cache: who looked at a range already need not
- * look again until it moves, and the file is still the one that it was.
+ * Pages of open fate, by hash of the inode: the hit path looks up no chunk while the inode's slot
+ * has none. Inodes share slots; a collision costs a lookup, never a count. The high half counts
+ * adds and evictions: a range that was checked need not be checked again until it changes, and the
+ * file is still the same.
  */
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
@@ -20,21 +20,21 @@
 /* Files that the job uses, by hash of the inode number; 0: none of them. */
 #define NR_USED_FILES 65536
 
-/* How many tasks of the job hash alike: a task whose slot has none is of no job, as far as any
- * event has shown. More than there are cost a longer way. */
+/* The number of the job's tasks per hash: a task whose slot has none is outside the job, as far
+ * as any event has shown. A collision only costs a longer path. */
 #define NR_MEMBERS 16384
 
 /* The sample of references; bpf/references.h. The running CPU's tally has its own copy of the
  * bound, which may be older. */
 struct reference_state {
 	__u64 bound;   /* hashes up to it are in the sample; 0: none is */
-	__u64 looked;  /* pages whose bit of that name was set */
-	__u64 dropped; /* references that found no room: the sample is broken */
-	__u32 came;    /* and not yet taken off, as many a second as may come in the long run */
-	__u32 pages;   /* in the map of pages; user space takes out what it deletes */
+	__u64 looked;  /* pages whose bit was set */
+	__u64 dropped; /* references that did not fit: the sample is broken */
+	__u32 came;    /* references not yet subtracted, at the long-run rate per second */
+	__u32 pages;   /* in the map of pages; user space subtracts what it deletes */
 };
 
-/* A pid namespace: how deep it is, and which. At level 0 it is the kernel's own numbering. */
+/* A pid namespace: its depth, and its identity. Level 0 is the kernel's own numbering. */
 struct pid_view {
 	__u64 ns;
 	__u32 level;
@@ -43,35 +43,39 @@ struct pid_view {
 
 /* Variables that programs and user space share while it runs. */
 struct shared {
-	volatile __u32 epoch; /* 0: not started. A change makes each CPU look at its task again */
-	volatile __u32 seeds_missed; /* tasks the last seeding found no memory for */
-	volatile __u32 seeds_found;  /* tasks it took into the job */
-	volatile __u32 listing;	     /* the iterator only notes in parents who is in the job */
-	volatile __u32 seeding;	     /* the job's processes are looked for: parents are noted */
-	volatile __u32 sweeping;     /* entries of the page state are being forgotten */
-	volatile __u32 calibrating;  /* the job is who was seeded, whatever it will be */
-	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached: it is now */
-	volatile __u32 rings_unseen; /* the job waited for a ring while it was not */
-	volatile __u32 rows_used;    /* rows taken in the active generation */
+	volatile __u32 epoch; /* 0: not started. A change makes each CPU check its task again */
+	volatile __u32 seeds_missed; /* tasks without memory at the last seeding */
+	volatile __u32 seeds_found;  /* tasks that it added to the job */
+	volatile __u32 listing;	     /* the iterator only records in parents which processes belong
+				      * to the job */
+	volatile __u32 seeding;	     /* the job's processes are being found: parents are recorded */
+	volatile __u32 sweeping;     /* entries of the page state are being dropped */
+	volatile __u32 calibrating;  /* the job is its seeds, whatever its kind will be */
+	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached, while it is
+				      * attached */
+	volatile __u32 rings_unseen; /* the job waited for a ring while it was off */
+	volatile __u32 rows_used;    /* rows in use in the active generation */
 	volatile __u32 blocks_used;
-	volatile __u32 regs_offset; /* of a task's user registers on its stack; 0: not seen yet */
-	volatile __u32 direct_ends; /* 1 << enum direct_end: ends that are seen */
-	volatile __u32 sweep_arg;   /* of a sweep that is an iterator, and what it returns */
-	volatile __u32 moves; /* of tasks between cgroups, where these do not move the epoch */
-	__u32 own_tgid;	      /* by the kernel: cachemon itself is never of the job. 0: unknown */
-	__u32 proc_levels_up; /* from cachemon's pid namespace to that of its /proc */
-	struct pid_view own_pids;  /* of seeds and parents */
+	volatile __u32 regs_offset; /* offset of a task's user registers on its stack; 0: unknown */
+	volatile __u32 direct_ends; /* 1 << enum direct_end: visible ends */
+	volatile __u32 sweep_arg;   /* argument and result of a sweep that is an iterator */
+	volatile __u32 moves; /* moves of tasks between cgroups, if these do not change the epoch */
+	__u32 own_tgid; /* kernel's pid: cachemon itself never belongs to the job. 0: unknown */
+	__u32 proc_levels_up;	  /* levels from cachemon's pid namespace up to that of its /proc */
+	struct pid_view own_pids; /* of seeds and parents */
 	struct pid_view proc_pids; /* of names */
 	__u64 sweep_sum;
 	struct loss_counts losses;
 	struct reference_state references;
-	__u32 evicted_pages;	      /* the job's, modulo 2^32: the clock of refault distances */
-	__u32 truncated_pages;	      /* those not evicted, whose file ended */
-	volatile __u32 evictors_used; /* entries taken in the active generation */
-	volatile __u32 evictors_shed; /* nobody is noted: all are as those that found no entry */
+	__u32 evicted_pages;	      /* evictions of the job's pages, modulo 2^32: the clock of
+				       * refault distances */
+	__u32 truncated_pages;	      /* removed with the end of their file, not evicted */
+	volatile __u32 evictors_used; /* entries in use in the active generation */
+	volatile __u32
+		evictors_shed; /* no evictor is recorded: all count as those without an entry */
 	__u32 pad;
-	__u64 evictors_full[EVICT_NR]; /* pages whose evictor found no entry */
-	__u64 adders_full;	       /* pages of others whose adder found none */
+	__u64 evictors_full[EVICT_NR]; /* pages whose evictor got no entry */
+	__u64 adders_full;	       /* pages of others whose adder got no entry */
 
 	/* Fields near the front take less code to reach. */
 	__u64 outstanding[NR_OUTSTANDING];
@@ -79,8 +83,8 @@ struct shared {
 	struct trace_shared tracing;
 };
 
-/* Functions that end a bio: of whoever waits for one, and of direct reads of block devices. Where
- * they are; 0: nothing looks for them. */
+/* Functions that end a bio, for tasks that wait for one and for direct reads of block devices:
+ * their addresses; 0: not needed. */
 enum { BIO_END_WAIT, BIO_END_DEVICE, BIO_END_DEVICE_ASYNC, BIO_END_NR };
 
 /* Constants set before the programs are loaded. */
@@ -91,10 +95,10 @@ struct config {
 	__u64 job_cgroup_id;
 	__u32 advice_by_calls;	/* advice_call_tp counts the calls */
 	__u32 reads_by_call;	/* the per-read hook is a function: see struct read_now */
-	__u32 truncation_moves; /* the file's word moves before its size is used: see truncate */
-	__u32 preemptible;	/* a task may be switched out inside of a program */
+	__u32 truncation_moves; /* the file's word changes before its size is used: see truncate */
+	__u32 preemptible;	/* the kernel may switch tasks inside a program */
 	__u32 nr_cpus;
-	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for the */
+	__u64 sym_fadvise[2];	  /* address ranges of kernel functions, for */
 	__u64 sym_invalidate2[2]; /* causes that only a stack shows */
 	__u64 sym_drop_caches[2];
 	__u64 sym_fallocate[2];
@@ -102,8 +106,8 @@ struct config {
 	__u64 bio_ends[BIO_END_NR];
 };
 
-/* While the job's processes are looked for: whose child a process is, and the first of its line,
- * which nobody was seen to fork: itself, where it was noted as somebody's parent. Process ids. */
+/* While the job's processes are being found: a process's parent, and the first of its line,
+ * whose fork nobody saw: itself, if it was recorded as a parent. Process ids. */
 struct seed_note {
 	__u32 parent;
 	__u32 line;
@@ -115,7 +119,7 @@ struct sweep_names_args {
 	__u32 which;
 };
 
-/* Marks what may be forgotten, or drops what is marked still. */
+/* Marks entries that may be dropped, or drops those that are still marked. */
 struct sweep_ghosts_args {
 	__u32 drop;
 };

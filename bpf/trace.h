@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records of accesses to traced files: everything that happens to a few files, in order. Owns
- * layouts only. account/traces.c converts it to what is stored (cachemon/figures/trace_code.h).
+ * Records of accesses to traced files: every event of a few files, in order. Owns layouts only.
+ * account/traces.c converts it to what is stored (cachemon/figures/trace_code.h).
  */
 #ifndef CACHEMON_TRACE_H
 #define CACHEMON_TRACE_H
@@ -10,13 +10,13 @@
 
 #define NR_TRACED	 4096  /* in a run */
 #define NR_TRACE_FILTER	 1024  /* a power of two */
-#define NR_STRATA	 8     /* of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
-#define STRATUM_FILES	 8     /* traced at a time in each: those of the lowest hashes */
-#define TRACE_EVENTS_MAX 65536 /* of a file; what comes then is not recorded */
-/* Of reads in a row without a window or a page that came or went: what follows is hits, each of
- * which costs ten times a plain one. */
+#define NR_STRATA	 8     /* strata of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
+#define STRATUM_FILES	 8     /* files traced at a time in each: those with the lowest hashes */
+#define TRACE_EVENTS_MAX 65536 /* events per file; later ones are not recorded */
+/* Maximum reads in a row without a window, an added or a removed page: later reads are hits,
+ * each of which costs ten times a plain one. */
 #define TRACE_QUIET_MAX	 8192
-#define TRACE_BURST_MAX	 100000 /* events between two samples, after which no file is chosen */
+#define TRACE_BURST_MAX	 100000 /* events between two samples; after these no file is chosen */
 #define TRACE_RING_BYTES (4 << 20)
 
 /* Values as those of enum trace_kind and enum trace_hook; NOTE_BEGIN is not stored. */
@@ -32,7 +32,7 @@ enum note_kind {
 };
 enum note_hook { NOTE_SYNC = 1, NOTE_ASYNC = 2, NOTE_ORDER = 3, NOTE_UNBOUNDED = 4 };
 
-/* Flags as those of enum in trace_code.h. */
+/* Flags, as in the enum of trace_code.h. */
 enum {
 	NOTE_RANDOM = 1 << 0,
 	NOTE_NOREUSE = 1 << 1,
@@ -49,10 +49,10 @@ enum {
 
 struct trace_begin {
 	struct file_key file;
-	__u64 cached_pages; /* of the file, when it was chosen */
+	__u64 cached_pages; /* size of the file when it was chosen */
 	__u32 hash;	    /* below the threshold */
 	__u32 stratum;
-	__s32 max_order; /* of its folios; -1: not known */
+	__s32 max_order; /* maximum order of its folios; -1: unknown */
 	__u32 pad;
 };
 
@@ -67,14 +67,14 @@ struct trace_state {
 };
 
 struct trace_vma {
-	__u64 start, end; /* addresses; end 0: not known */
+	__u64 start, end; /* addresses; end 0: unknown */
 	__u64 offset_pages;
-	__u64 address; /* that was touched */
+	__u64 address; /* touched address */
 };
 
 struct trace_record {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u32 number;  /* of the traced file, from 1 */
+	__u32 number;  /* number of the traced file, from 1 */
 	__u32 tid;
 	__u8 kind; /* NOTE_* */
 	__u8 detail;
@@ -84,9 +84,9 @@ struct trace_record {
 	__u64 pos;
 	__u64 len;
 	__u64 size_bytes; /* of the file */
-	__u64 file;	  /* address of the struct file, an identity; 0: not known. Of it: */
+	__u64 file;	  /* address of the struct file, an identity; 0: unknown. Of it: */
 	__u32 ra_pages;
-	__u32 io_pages; /* of the device, also without a file */
+	__u32 io_pages; /* of the device, without a file too */
 	struct trace_state state;
 	union {
 		struct trace_vma vma;
@@ -97,9 +97,9 @@ struct trace_record {
 enum traced_state {
 	TRACED_LIVE = 1,
 	TRACED_PUSHED = 2, /* another file has its place */
-	TRACED_LONG = 3,   /* has as many events as one may have */
-	TRACED_QUIET = 6,  /* has as many reads as may be without anything else */
-	TRACED_LOST = 4,   /* an event found no room in the ring */
+	TRACED_LONG = 3,   /* has the maximum of events */
+	TRACED_QUIET = 6,  /* has the maximum of reads without any other event */
+	TRACED_LOST = 4,   /* an event did not fit in the ring */
 	TRACED_ENDED = 5,
 };
 
@@ -107,24 +107,24 @@ enum traced_state {
 struct traced {
 	__u32 number;
 	__u32 state;
-	__u32 from_epoch; /* nothing before it is recorded */
+	__u32 from_epoch; /* nothing earlier is recorded */
 	__u32 events;
-	__u32 quiet; /* reads since anything else was seen */
+	__u32 quiet; /* reads since the last other event */
 	__u32 pad;
 };
 
-/* A file that may be chosen: what it is looked up and kept by. */
+/* A file that may be chosen: its key and its state. */
 struct trace_pick {
 	struct file_key file;
-	struct file_key before; /* whose place it takes */
+	struct file_key before; /* the file that loses its place */
 	__u64 was;		/* the word of that place */
 	struct traced entry;
 	__u32 hash;
 	__u32 stratum;
 };
 
-/* Details of an event before it is sent, besides its arguments, and values that do not fit on the
- * stack. */
+/* Details of an event before it is sent, besides its arguments, and values that do not fit on
+ * the stack. */
 struct trace_note {
 	__u64 file;
 	struct trace_vma vma;
@@ -143,12 +143,12 @@ struct trace_place {
 /* Variables that programs and user space share. */
 struct trace_shared {
 	volatile __u32 on;			/* files are chosen */
-	volatile __u32 live;			/* files that are traced now */
+	volatile __u32 live;			/* number of files traced now */
 	volatile __u32 ended;			/* a program ended the trace of a file */
 	volatile __u32 burst;			/* events since the last sample */
 	volatile __u32 numbers;			/* of files that were chosen */
-	volatile __u32 lost;			/* events that found no room */
-	volatile __u32 threshold[NR_STRATA];	/* files whose hash is below it are traced */
+	volatile __u32 lost;			/* events that did not fit */
+	volatile __u32 threshold[NR_STRATA];	/* files with a smaller hash are traced */
 	volatile __u32 filter[NR_TRACE_FILTER]; /* traced files, by hash of the inode number */
 	struct trace_place places[NR_STRATA][STRATUM_FILES];
 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What verifiers and helpers of 5.10 can do; full/abilities.bpf.h says what each name is for.
- */
+/* What verifiers and helpers of 5.10 can do; full/abilities.bpf.h describes each name. */
 #ifndef BASIC_ABILITIES_BPF_H
 #define BASIC_ABILITIES_BPF_H
 
@@ -10,10 +8,10 @@
 enum {
 	LOOPS_BY_HELPER = false,
 	MAY_BE_PREEMPTED = false,
-	/* Without global functions the walk is more than the verifier follows from each event: the
-	 * sweep of names alone does it, and who is gone by then has none. */
+	/* Without global functions the walk is too long for the verifier in each event. So only
+	 * the sweep of names does it, and a file that is gone by then has no name. */
 	NAMES_AT_EVENTS = false,
-	/* The function that is the hook tells it, or the window. */
+	/* The hooked function or the window shows it. */
 	RANGES_BY_REGISTERS = false,
 };
 
@@ -21,9 +19,9 @@ enum {
 #define current_task() ((struct task_struct *)bpf_get_current_task())
 #define GLOBAL	       static __noinline
 
-/* Values above max are left out; callers that mind call LOOP_IS_CUT(). */
+/* Values above max are left out; callers for which that matters call LOOP_IS_CUT(). */
 #define STEP static __always_inline long
-/* Called: what a compiler keeps in registers of one step makes no state of its own for the next. */
+/* Called: values that a compiler keeps in registers do not add verifier states to the next step. */
 #define STEP_CALLED static __noinline long
 #define LOOP(nr, max, step, x)                                                                     \
 	do {                                                                                       \
@@ -33,7 +31,8 @@ enum {
 	} while (0)
 #define LOOP_IS_CUT(nr, max) ((nr) > (max))
 
-/* Without operations that do so at once the word is in what a lock is held of: see locks.bpf.h. */
+/* Without atomic operations that return the old value, the word is protected by a lock: see
+ * locks.bpf.h. */
 #define BITS_OP(word, expr)                                                                        \
 	({                                                                                         \
 		typeof(*(word)) was_ = *(word);                                                    \
@@ -44,7 +43,7 @@ enum {
 #define bits_clear(word, mask)	  BITS_OP(word, was_ & ~(mask))
 #define word_swap(word, from, to) BITS_OP(word, was_ == (from) ? (to) : was_)
 
-/* Nothing is read that another CPU is in the middle of writing. */
+/* No CPU reads what another one is writing. */
 #define order_reads(word)  barrier()
 #define order_writes(word) barrier()
 

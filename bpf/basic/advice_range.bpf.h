@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The range that advice has asked for so far, as full/advice_range.bpf.h, under a lock.
- */
+/* The range that advice has asked for so far, as in full/advice_range.bpf.h, under a lock. */
 #ifndef BASIC_ADVICE_RANGE_BPF_H
 #define BASIC_ADVICE_RANGE_BPF_H
 

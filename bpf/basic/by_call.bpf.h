@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads where the hook is a function that sees the call, as full/by_call.bpf.h. It is above all
- * batches of the call, so that a call has one event: what it has read since is on its stack.
+ * Reads whose hook is a function that sees the call, as in full/by_call.bpf.h. It is the caller of
+ * all batches, so that a call has one event; the call's progress is on its stack.
  */
 #ifndef BASIC_BY_CALL_BPF_H
 #define BASIC_BY_CALL_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* A hook that cannot be detached and attached again gets a flag that switches it on. */
+/* A hook that cannot be attached twice has a flag that switches it on. */
 static __always_inline struct live *live_reads(void)
 {
 	if (!shared.read_on)
@@ -41,7 +41,7 @@ static __always_inline __u64 wait_left(const struct task_state *s)
 	return READ(CAST(iov_iter, stack + s->read_iter), count);
 }
 
-/* One folio is looked at: the call is at this very page. */
+/* The event is for one folio: the call is at this very page. */
 #define WAIT_LOOP(step, w) step(0, w)
 
 static __always_inline void wait_narrow(const struct task_state *s, __u64 *index, __u64 *last)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why a page leaves the cache, from the kernel's stack, as full/cause_stack.bpf.h: in memory that
- * was written to, and without a branch, which is what these verifiers want.
+ * Why a page is evicted, from the kernel's stack, as in full/cause_stack.bpf.h. These verifiers
+ * need initialised memory and code without branches.
  */
 #ifndef BASIC_CAUSE_STACK_BPF_H
 #define BASIC_CAUSE_STACK_BPF_H
@@ -19,7 +19,7 @@ static __always_inline __u64 symbol_mask(__u64 addr, const volatile __u64 sym[2]
 	return -(in >> 63);
 }
 
-/* From the outermost frame on, so that the innermost decides. */
+/* From the outermost frame inwards, so that the innermost decides. */
 static __noinline int cause_from_stack(struct live *l, void *ctx)
 {
 	__u64 *stack = work_of(WORK_STACK), cause = EVICT_OTHER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Without cells, as full/cells.bpf.h: they are emptied by a program that looks into all CPUs',
- * which these kernels do not have. Events count in the rows.
+ * No cells (see full/cells.bpf.h): emptying them needs a program that reads the data of all CPUs,
+ * which these kernels lack. Events count directly in the rows.
  */
 #ifndef BASIC_CELLS_BPF_H
 #define BASIC_CELLS_BPF_H
@@ -10,8 +10,8 @@
 
 static __always_inline void shared_row_add(struct file_row *row, enum counter c, __s64 n)
 {
-	/* clang 19 would compare the lower half of it and mask the whole: the verifier of 5.10 then
-	 * does not know that it is small. */
+	/* clang 19 would compare the lower half and mask the whole: the verifier of 5.10 then
+	 * does not know that the value is small. */
 	__u64 i = c;
 
 	if (!__builtin_constant_p(c))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The row that an event of the running task counts in, as full/live_rows.bpf.h: one that all CPUs
- * share. Names are not looked at by events.
+ * The row in which an event of the running task counts, as in full/live_rows.bpf.h: one that all
+ * CPUs share. Events do not check names.
  */
 #ifndef BASIC_LIVE_ROWS_BPF_H
 #define BASIC_LIVE_ROWS_BPF_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Locks, where programs have neither the kernel's spin locks nor atomic operations that return what
- * was there. A lock is an element of a hash: of two programs that insert it at once the kernel lets
- * one succeed. The holder runs with preemption off and calls nothing that waits. Owns taking and
- * dropping; the callers decide what a lock protects.
- *
- * A program holds one lock at a time, so that one lock may protect several things. A program that
- * does not get a lock in time (the holder's virtual CPU stopped, say) counts what is lost by that.
+ * Locks, for kernels whose programs have neither spin locks nor atomic operations that return the
+ * old value. A lock is an element of a hash: of two programs that insert it at once, only one
+ * succeeds. The holder runs with preemption off and calls nothing that waits. Owns taking and
+ * releasing; the callers decide what a lock protects. A program holds one lock at a time, so one
+ * lock may protect several things. A program that does not get a lock in time (for example because
+ * the holder's virtual CPU is stopped) counts the loss.
  */
 #ifndef BASIC_LOCKS_BPF_H
 #define BASIC_LOCKS_BPF_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Page state, as full/page_state.bpf.h, where no atomic operation returns what was there. Each step
- * is made under a lock of its block, looked up inside it, and counted outside. An entry that is
- * found without the lock is a hint, for it may be another's already; nothing else is done with it.
- * So what the sweep deletes under the lock nobody holds.
- *
- * Written for verifiers that know each scalar exactly and so walk a loop once for each combination:
- * no branch where arithmetic does, and nothing is carried from one round to the next.
+ * Page state, as in full/page_state.bpf.h, for kernels without atomic operations that return the
+ * old value. Each step takes the lock of its block, looks the block up inside it, and counts after
+ * releasing it. An entry found without the lock is only a hint, because it may already belong to
+ * another block. So no program uses what the sweep deletes under the lock. The code suits verifiers
+ * that know each scalar exactly and so walk a loop once per combination: it uses arithmetic instead
+ * of branches, and carries nothing from one round to the next.
  */
 #ifndef BASIC_PAGE_STATE_BPF_H
 #define BASIC_PAGE_STATE_BPF_H
@@ -21,12 +20,12 @@ static __always_inline __u64 block_lock_of(const struct block_key *key)
 }
 
 /* Bits of the pages first..last inside the chunk that starts at page base, without a branch; 0
- * where none of the pages is in the chunk. */
+ * if none of the pages is in the chunk. */
 static __always_inline __u64 chunk_mask_flat(__u64 base, __u64 first, __u64 last)
 {
 	__s64 lo = first - base, hi = last - base, below = lo >> 63, beyond = (63 - hi) >> 63, in;
 
-	/* The compiler would make branches of these. */
+	/* The compiler would turn these into branches. */
 	barrier_var(below);
 	barrier_var(beyond);
 	in = ~(hi >> 63) & ((lo - 64) >> 63);
@@ -36,7 +35,7 @@ static __always_inline __u64 chunk_mask_flat(__u64 base, __u64 first, __u64 last
 	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63)) & in;
 }
 
-/* An element's address is not kept over the lock: here, to be looked up inside. */
+/* Does not keep an element's address across the lock: look it up inside. */
 static __always_inline struct block *block_look(struct block_key *key)
 {
 	return bpf_map_lookup_elem(&blocks, key);
@@ -54,21 +53,21 @@ static __always_inline struct block *block_look_or_make(struct block_key *key)
 	return block_look(key);
 }
 
-/* Pages that entered the cache for the job: all of them, and what was asked for among them. */
+/* Pages that entered the cache for the job: all of them, and the requested ones among them. */
 struct block_add {
 	__u64 first, last;
 	__u64 lo, hi;
-	__u64 ahead;  /* ~0: what was not asked for is prefetched */
-	__u64 missed; /* ~0: what was asked for was missed */
-	__u64 open;   /* ~0: the per-read hook is there to see fates */
+	__u64 ahead;  /* ~0: pages that were not requested are prefetched */
+	__u64 missed; /* ~0: requested pages were missed */
+	__u64 open;   /* ~0: the per-read hook is on and sees fates */
 
 	/* Pages that found room. */
 	__u64 prefetched;
-	__u64 again; /* of these: outstanding before, so that they had left the cache unseen */
+	__u64 again; /* of these: already outstanding, so they had left the cache unseen */
 	__u64 refaults, refault_misses;
 	__u64 distance_pages, distance_ms;
 
-	__u64 untracked; /* prefetched, and there was no room for them */
+	__u64 untracked; /* prefetched, but there was no room for them */
 };
 
 static __always_inline void chunk_enter(struct chunk *c, __u64 base, struct block_add *a, __u32 now)
@@ -109,7 +108,7 @@ static __noinline int block_enter(struct file_key *file, __u64 base, struct bloc
 	return b != NULL;
 }
 
-/* Those of the block that came ahead of what was asked. */
+/* Those of the block that came ahead of the request. */
 static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 {
 	__u64 n = 0;
@@ -125,7 +124,7 @@ static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 /* For the largest folio: 2 MiB in 4 KiB pages. */
 #define FOLIO_BLOCKS_MAX 2
 
-/* a: filled but for what becomes of them, and in a map's memory. */
+/* a: filled in except for the fates, in a map's memory. */
 static __noinline int blocks_enter(struct file_key *file, struct block_add *a)
 {
 	__u64 base = a->first / BLOCK_PAGES * BLOCK_PAGES;
@@ -157,8 +156,8 @@ static __always_inline void blocks_entered(struct file_row *row, __u64 ino, stru
 
 /* Pages that left the cache. */
 struct block_left {
-	__u64 all;    /* ~0: all of them count for the job, not only what it had added */
-	__u64 ghosts; /* ~0: they may come again */
+	__u64 all;    /* ~0: all of them count for the job, not only those that it added */
+	__u64 ghosts; /* ~0: they may come back */
 
 	__u64 nr; /* that count */
 	__u64 added, open;
@@ -226,8 +225,8 @@ static __noinline int blocks_leave(struct file_key *file, struct page_range *r,
 }
 
 /*
- * Fates are settled when the program has done all else: from there on nothing of what it was at is
- * left to be followed. Asked for by settle(), in the order of the asks.
+ * Fates are settled at the end of the program, so that the verifier need not track the rest of it
+ * again. settle() requests them, and the order of the requests is kept.
  */
 #define ASKS_MAX 2
 struct settle_range {
@@ -297,7 +296,7 @@ static __noinline int settle_ask(struct live *l, struct settle_work *w, struct s
 	for (int i = 0; i < SETTLE_BLOCKS_MAX && base <= last; i++, base += BLOCK_PAGES)
 		settle_block(w, a, &file, base);
 	/* The rest stays open, and no later pass settles it: fates are a lower bound. A call may
-	 * ask for more than there is. */
+	 * ask for more pages than exist. */
 	if (base <= last && base << page_shift < (__u64)READ(inode, i_size) &&
 	    (__u32)shared.outstanding[slot] > w->settled)
 		__sync_fetch_and_add(&shared.losses.chunk_full, 1);
@@ -324,7 +323,7 @@ static __always_inline void settle_asked(struct live *l)
 	w->nr = 0;
 }
 
-/* Of an event that asks once. */
+/* For an event with a single request. */
 static __always_inline void settle_asked_once(struct live *l)
 {
 	struct settle_work *w = work_of(WORK_SETTLE);
@@ -335,7 +334,7 @@ static __always_inline void settle_asked_once(struct live *l)
 	w->nr = 0;
 }
 
-/* Settle all outstanding pages first..last of the inode, whoever reads them. */
+/* Settles all outstanding pages first..last of the inode, whichever task reads them. */
 static __noinline int settle(struct live *l, __u64 inode, __u64 first, __u64 last,
 			     enum counter fate)
 {

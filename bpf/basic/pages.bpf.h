@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts pages that enter or leave the cache, as full/pages.bpf.h does, for verifiers that follow
- * each value on the stack. Results go to map memory, which these verifiers do not track. The row,
- * which is from one of two maps or NULL, comes last. The counts are the same.
+ * Counts pages that enter or leave the cache, like full/pages.bpf.h, for verifiers that track each
+ * value on the stack. Results go to map memory, which these verifiers do not track. The row comes
+ * last: it is from one of two maps, or NULL. The counts are the same.
  */
 #ifndef BASIC_PAGES_BPF_H
 #define BASIC_PAGES_BPF_H
@@ -34,7 +34,7 @@ static __noinline int page_track(struct inode *inode, struct page_work *p, struc
 	return blocks_enter(&file, b);
 }
 
-/* Which of the pages were asked for; a call that did has missed them. */
+/* Which of the pages were requested; a call that requested them has missed them. */
 static __noinline int page_asked(struct live *l, struct page_work *p)
 {
 	struct added *a = &p->a;

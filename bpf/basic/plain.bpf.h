@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Without plain reads, as full/plain.bpf.h: there is no tally for them.
- */
+/* No plain reads (see full/plain.bpf.h), because there is no tally for them. */
 #ifndef BASIC_PLAIN_BPF_H
 #define BASIC_PLAIN_BPF_H
 

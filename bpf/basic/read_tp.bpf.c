@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The programs of full/read_tp.bpf.c, which a kernel of this build does not take: it has no such
- * tracepoint.
+ * The programs of full/read_tp.bpf.c. A kernel of this build does not use them, because it lacks
+ * the tracepoint.
  */
 #include "bpf/roles/reads.bpf.h"
 
@@ -11,7 +11,7 @@ int BPF_PROG(read_tp, struct address_space *mapping, unsigned long index, unsign
 	return WITH_LIVE_UNCOUNTED(l, read_any(l, addr_of(l, mapping), index, last));
 }
 
-/* No kernel of this build has use for it. */
+/* No kernel of this build uses it. */
 SEC("?tp_btf/mm_filemap_get_pages")
 int read_alone_tp(__u64 *ctx)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Without references, as full/references.bpf.h: what is recorded is in a loop, which only a helper
- * makes.
- */
+/* No references (see full/references.bpf.h): recording needs a loop, which only a helper makes. */
 #ifndef BASIC_REFERENCES_BPF_H
 #define BASIC_REFERENCES_BPF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The system call that a task is in, as in full/regs.bpf.h, except calls of 32-bit programs: these
- * verifiers would walk the code that recognises them again and again. No helper returns the
- * registers: they are at a place on the task's kernel stack that is measured once.
+ * verifiers would walk the code that recognises them repeatedly. No helper returns the registers;
+ * their place on the task's kernel stack is measured once.
  */
 #ifndef BASIC_REGS_BPF_H
 #define BASIC_REGS_BPF_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The programs of full/sweep.bpf.c as iterators over the elements of a map. Their arguments are in
- * sweep_arg, their result in sweep_sum. There are no cells, and what a running task has not been
- * charged with is charged at its switch. Code that changes a block holds its lock.
+ * sweep_arg, their result in sweep_sum. There are no cells, and a running task's open charges wait
+ * for its switch. Code that changes a block holds its lock.
  */
 #include "bpf/basic/page_state.bpf.h"
 #include "bpf/roles/sweep.bpf.h"
@@ -17,7 +17,7 @@ static __always_inline bool block_key_at(struct bpf_iter__bpf_map_elem *ctx, str
 	return true;
 }
 
-/* Marks one; of a second sweep drops it, unless a page came meanwhile. */
+/* The first sweep marks a block; the second drops it unless it was touched meanwhile. */
 static __noinline int ghosts_sweep(struct block_key *key)
 {
 	struct block *b = bpf_map_lookup_elem(&blocks, key);
@@ -53,7 +53,7 @@ int sweep_ghosts(struct bpf_iter__bpf_map_elem *ctx)
 	if (!block_key_at(ctx, &key))
 		return 0;
 	lock = block_lock_of(&key);
-	/* Else another time. */
+	/* Otherwise a later sweep tries again. */
 	if (lock_take(lock)) {
 		ghosts_sweep(&key);
 		lock_drop(lock);
@@ -129,7 +129,7 @@ int sweep_charges(struct bpf_iter__bpf_map_elem *ctx)
 	return 0;
 }
 
-/* Whose name is to be looked at; NULL: nobody's. */
+/* The name to check; NULL: none. */
 static __always_inline struct name_work *name_at(struct bpf_iter__bpf_map_elem *ctx)
 {
 	__u32 scratch = SCRATCH_SWEEP;
@@ -138,7 +138,7 @@ static __always_inline struct name_work *name_at(struct bpf_iter__bpf_map_elem *
 	struct name_seen *seen;
 	bool all = shared.sweep_arg == NAMES_OF_ALL;
 
-	/* By helper: the kernel holds what a program may load of a key against each map's. */
+	/* Copied with a helper: for loads from a key the kernel checks the size of each map. */
 	if (!w || !ctx->key ||
 	    bpf_probe_read_kernel(&key, all ? sizeof(key.file) : sizeof(key), ctx->key))
 		return NULL;
@@ -164,7 +164,7 @@ static __noinline int name_row(struct name_work *w)
 	return 0;
 }
 
-/* As name_step_row() and name_step_all(), in one. */
+/* name_step_row() and name_step_all() in one. */
 SEC("?iter/bpf_map_elem")
 int sweep_names(struct bpf_iter__bpf_map_elem *ctx)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Without tallies, as full/tally.bpf.h: each event looks at the state of its task.
- */
+/* No tallies (see full/tally.bpf.h): each event checks the state of its task. */
 #ifndef BASIC_TALLY_BPF_H
 #define BASIC_TALLY_BPF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where what is kept of a task is found, as full/tasks.bpf.h: its state in a hash by its address,
- * the marks of its process under a lock, and its mappings in the tree that these kernels keep them
- * in. Each task may be of the job.
+ * Finds the data of a task, as full/tasks.bpf.h does: its state in a hash by its address, the marks
+ * of its process under a lock, and its mappings in the tree of these kernels. Each task may belong
+ * to the job.
  */
 #ifndef BASIC_TASKS_BPF_H
 #define BASIC_TASKS_BPF_H
@@ -56,7 +56,7 @@ static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
 	__u64 lock = l ? addr_of(l, st) : 0;
 	int held = lock_take(lock);
 
-	/* Without it another's mark may go, and a process be counted twice or never. */
+	/* Without it another mark could be lost, and a process be counted twice or never. */
 	if (!held)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	was = st->counted;
@@ -93,7 +93,7 @@ static __noinline long vma_find(__u64 addr, struct vma_seen *seen)
 	return -1;
 }
 
-/* Each CPU looks at its task again at its next event. */
+/* Makes each CPU check its task again at the next event. */
 static __always_inline void moves_note(__u32 epoch)
 {
 	__sync_fetch_and_add(&shared.moves, 1);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads where the hook is a function that sees the call (config.reads_by_call): the progress of a
- * call, which only the memory of its request distinguishes from the next call, and the folios it
- * may wait for.
+ * Reads whose hook is a function that sees the call (config.reads_by_call): the progress of a call,
+ * which only the memory of its request distinguishes from the next call, and the folios it may wait
+ * for.
  */
 #ifndef FULL_BY_CALL_BPF_H
 #define FULL_BY_CALL_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* Before the start NULL. */
+/* NULL before the start. */
 static __always_inline struct live *live_reads(void)
 {
 	return live_now();
@@ -49,9 +49,9 @@ static __always_inline bool place_goes_on(struct live *l)
 #define WAIT_FOLIOS_MAX	   64
 #define WAIT_LOOP(step, w) LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, step, w)
 
-/* The folio that a call waits for is looked for from index to last: up to the one that has the
- * window asked for, whose head may lie before the call. A call that has waited for it looks further
- * in the same event. */
+/* The folio that a call waits for is searched from index to last: up to the one that triggered
+ * the window, whose head may lie before the call. A call that has waited for it continues the
+ * search in the same event. */
 static __always_inline void wait_narrow(const struct task_state *s, __u64 *index, __u64 *last)
 {
 	if (window_is_open(s, s->read_id) && s->read_wait != s->win_at + 1 && s->win_at < *last)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Why a page leaves the cache, from the kernel's stack.
- */
+/* Why a page is evicted, from the kernel's stack. */
 #ifndef FULL_CAUSE_STACK_BPF_H
 #define FULL_CAUSE_STACK_BPF_H
 
@@ -32,8 +30,8 @@ static __noinline int cause_from_stack(struct live *l, void *ctx)
 		/* MADV_REMOVE and io_uring come here as well. */
 		if (in_symbol(stack[i], config.sym_fallocate))
 			return EVICT_TRUNCATE;
-		/* Invalidation goes through it too; without that it is the end of a call, or of
-		 * its writeback. */
+		/* Invalidation uses it too; otherwise it is the end of a call, or of its
+		 * writeback. */
 		if (in_symbol(stack[i], config.sym_unmap))
 			cause = EVICT_DONTCACHE;
 	}

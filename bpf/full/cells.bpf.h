@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cells, in front of the rows: events count into a cell of their CPU, which is added to the row
- * when another file takes its place, and whole reads of cached pages into a tally in front of the
- * cell (tally.bpf.h). When a generation has ended, a sweep moves what is left there to the rows.
- *
- * A cell is written without atomic steps, by a program that is alone on its CPU: alone.bpf.h says
- * what makes it so. Rows are shared.
+ * Cells, in front of the rows: events count in a cell of their CPU, which is added to the row when
+ * another file needs the cell. Whole reads of cached pages count in a tally in front of the cell
+ * (tally.bpf.h). After a generation has ended, a sweep moves what is left to the rows. A cell is
+ * written without atomic operations, because its program is the only one on its CPU; alone.bpf.h
+ * ensures that. Rows are shared.
  */
 #ifndef FULL_CELLS_BPF_H
 #define FULL_CELLS_BPF_H
@@ -17,8 +16,8 @@ static __always_inline bool file_key_same(const struct file_key *a, const struct
 	return a->ino == b->ino && a->dev == b->dev && a->gen == b->gen;
 }
 
-/* The inode's address was this file's. Its memory may have become another inode's, and a copy of a
- * filesystem has the same file except the device. */
+/* The inode's address was this file's. The memory may belong to another inode now, and a copy of
+ * a filesystem has the same file except for the device. */
 static __always_inline bool file_key_is_of(const struct file_key *key, struct inode *inode,
 					   __u64 ino)
 {
@@ -34,8 +33,8 @@ static __always_inline void shared_row_add(struct file_row *row, enum counter c,
 		__sync_fetch_and_add(&row->c[i], n);
 }
 
-/* The counter of a cell's row. If it is in memory, the copy that was checked is used: the verifier
- * of 6.1 does not know that two loads of it are equal. */
+/* A counter of a cell's row. If it is in memory, uses the copy that was checked: the verifier of
+ * 6.1 does not know that two loads of it are equal. */
 static __always_inline void row_add(struct file_row *row, enum counter c, __s64 n)
 {
 	__u64 i = c;
@@ -57,7 +56,7 @@ static __always_inline struct cell *cell_slot(__u32 at_epoch, __u32 slot)
 	return bpf_map_lookup_elem(&cells, &key);
 }
 
-/* The slot this file may have; whose it is now is for the caller to see. */
+/* The slot that this file may have; the caller checks whose it is. */
 static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino)
 {
 	return cell_slot(at_epoch, ino & (CELLS_FILES - 1));
@@ -78,7 +77,7 @@ struct cell_to_row {
 	struct file_row *row; /* NULL: none */
 };
 
-/* Eight counters that may have moved. */
+/* Eight counters that may have changed. */
 STEP cell_flush_step(__u32 group, struct cell_to_row *x)
 {
 	struct cell *c = x->c;
@@ -106,7 +105,8 @@ GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
 		return 0;
 	x.row = shared_row(&c->file, job, at_epoch, &made);
 	if (x.row) {
-		/* Another CPU may have seen more; a link that came back the sweep of names sees. */
+		/* Another CPU may have seen a newer state; the sweep of names notices a restored
+		 * link. */
 		__sync_fetch_and_or(&x.row->flags, c->row.flags);
 		if (c->row.size_since >= x.row->size_since) {
 			x.row->size_bytes = c->row.size_bytes;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Evictors: the task that runs when a page of the job leaves the cache, and what it was doing. For
- * kswapd, which works for everybody, the pages that other processes added meanwhile. Owns the maps
- * of evictors and adders. Only counts: user space finds the paths and divides kswapd's pages.
+ * Evictors: the task that runs when a page of the job is evicted, and what it was doing. For
+ * kswapd, which works for everybody, also the pages that other processes added meanwhile. Owns the
+ * maps of evictors and adders. Only counts: user space finds the paths and divides kswapd's pages.
  */
 #ifndef FULL_EVICTORS_BPF_H
 #define FULL_EVICTORS_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* What a system call does to files, and which of its arguments is the file; 0: no effect. */
+/* The effect of a system call on files, and the argument that is the file; 0: no effect. */
 static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 {
 	*ret_arg = 1;
@@ -38,7 +38,7 @@ static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 	}
 }
 
-/* What the running task is doing, and to which file (its key is unchanged if there is no file). */
+/* What the running task is doing, and to which file (without a file its key is unchanged). */
 GLOBAL int task_does(struct live *l, struct file_key *reached)
 {
 	struct task_struct *t;
@@ -113,8 +113,8 @@ static __always_inline void evictor_run_end(struct evictor_run *run, __u32 at_ep
 	__sync_fetch_and_add(count ?: &shared.evictors_full[cause], run->pages);
 }
 
-/* Which task it is that makes pages go: its name, and whose. Numbers in names of kernel threads
- * would make an entry for each. */
+/* The task that evicts: its name, and its owner. Numbers in names of kernel threads would make
+ * an entry for each. */
 static __always_inline void evictor_who(struct live *l, struct evictor_key *key)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
@@ -132,7 +132,7 @@ static __always_inline void evictor_who(struct live *l, struct evictor_key *key)
 	}
 }
 
-/* Pages of the job left the cache. */
+/* Pages of the job were evicted. */
 GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause cause, __u64 pages)
 {
 	struct evictor_key key = {.cause = cause, .does = DOES_NEITHER};
@@ -151,7 +151,7 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 	    (cause == EVICT_RECLAIM_DIRECT || cause == EVICT_RECLAIM_MEMCG ||
 	     cause == EVICT_DIRECT_IO))
 		key.does = task_does(l, &key.reached);
-	/* Nobody knows the names of strangers' files. */
+	/* The names of other processes' files are unknown. */
 	if (key.kind != EVICTOR_OWN)
 		key.reached = (struct file_key){};
 	slot = l->epoch & 1;
@@ -169,7 +169,7 @@ GLOBAL int evictor_note(struct live *l, struct file_key *owner, enum evict_cause
 	return 0;
 }
 
-/* A stranger added pages to the cache. */
+/* Another process added pages to the cache. */
 GLOBAL int adder_note(struct live *l, __u64 pages, __u32 does)
 {
 	struct adder_key key = {.does = does};

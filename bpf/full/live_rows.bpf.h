@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The row that an event of the running task counts in: a cell of its CPU, which is given to the
- * file when another had it. Owns who has a cell.
+ * The row in which an event of the running task counts: a cell of its CPU, which may be taken from
+ * another file. Owns which file has a cell.
  */
 #ifndef FULL_LIVE_ROWS_BPF_H
 #define FULL_LIVE_ROWS_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* Gives a cell to this file; what another had counted there goes to its row. */
+/* Gives a cell to this file; the previous file's counts go to its row. */
 GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -31,9 +31,9 @@ GLOBAL int cell_take(struct live *l, __u64 inode_addr, __u64 hint)
 	if (row)
 		__sync_fetch_and_or(&row->flags, c->row.flags);
 	/*
-	 * Another process comes here with a file of the job, or with one of the same inode number.
-	 * It does not choose the file for tracing; the job takes the cell again, and its first
-	 * event chooses. Kernel threads evict what the job brought in earlier.
+	 * Another process has an event on a file of the job, or on one with the same inode number.
+	 * It does not choose the file for tracing; when the job takes the cell again, its first
+	 * event does. Kernel threads evict what the job brought in earlier.
 	 */
 	if (l->s.job == JOB_WATCHED) {
 		if (shared.tracing.on)
@@ -83,15 +83,15 @@ static __always_inline struct file_row *call_row(struct live *l, struct inode *i
 		cell_take(l, addr_of(l, inode), HINT_OWN);
 	else if (!(c->row.flags & ROW_NAMED))
 		row_refresh(l, &c->row, inode, HINT_OWN, true);
-	/* Not before its name was looked at by a descriptor: plain reads do not. */
+	/* Not before a descriptor was checked for its name, because plain reads do not check. */
 	if (c->row.flags & ROW_NAMED)
 		tally_take(c, l->epoch);
 	return &c->row;
 }
 
 /*
- * An event that carries a file and no descriptor of the call. The path of one that an overlay
- * opened is the job's, which the inode does not lead to.
+ * An event with a file but without a descriptor of the call. The path of a file that an overlay
+ * opened is the job's path, which the inode does not lead to.
  */
 GLOBAL int row_name(struct live *l, __u64 inode_addr, __u64 file)
 {

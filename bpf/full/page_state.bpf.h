@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Page state: what the job's pages are. Owns every transition of struct chunk and the counters that
- * follow from it. Each transition is one atomic step on one word, and the step that clears a page's
- * bit is the one that counts it, so CPUs may race and the law still holds.
+ * The state of the job's pages. Owns every transition of struct chunk and the counters that follow
+ * from it. Each transition is one atomic operation on one word, and the operation that clears a
+ * page's bit also counts it. So CPUs may race and the conservation law still holds.
  */
 #ifndef FULL_PAGE_STATE_BPF_H
 #define FULL_PAGE_STATE_BPF_H
@@ -43,7 +43,7 @@ static __always_inline struct advice_row *adviser_row(struct file_key *file, __u
 	return bpf_map_lookup_elem(&advice, &key);
 }
 
-/* n pages that these brought, of open fate or, turned, taken for used so far, end so. */
+/* Ends n open fates of pages from these advisers; turned: they counted as used so far. */
 GLOBAL int advice_fate(struct file_key *file, __u32 advisers, enum counter fate, __u32 n,
 		       __u32 turned)
 {
@@ -72,7 +72,7 @@ GLOBAL int advice_fate(struct file_key *file, __u32 advisers, enum counter fate,
 	return 0;
 }
 
-/* Pages that advice brought in: n of them have an open fate; for the others it is unknown. */
+/* Pages that advice brought in: n of them have an open fate; the fate of the others is unknown. */
 GLOBAL int advice_begin(struct file_key *file, __u32 adviser, __u32 n, __u32 untracked)
 {
 	struct advice_row *row = file ? adviser_row(file, adviser) : NULL;
@@ -84,7 +84,7 @@ GLOBAL int advice_begin(struct file_key *file, __u32 adviser, __u32 n, __u32 unt
 	return 0;
 }
 
-/* Pages that the job's advice dropped came again, for the job or for others. */
+/* Pages that the job's advice dropped came back, for the job or for others. */
 GLOBAL int advice_regret(struct file_key *file, __u32 n, int others)
 {
 	struct advice_key key = {.job = JOB_WATCHED, .kind = ADVICE_DONTNEED, .call = CALL_FADVISE};
@@ -100,7 +100,7 @@ GLOBAL int advice_regret(struct file_key *file, __u32 n, int others)
 	return 0;
 }
 
-/* Pages that a read call of the job asks for. */
+/* Pages that a read call of the job requests. */
 static __always_inline void chunk_looked(struct chunk *c, __u64 mask)
 {
 	if (!(mask & ~c->looked) || !shared.references.bound)
@@ -109,7 +109,7 @@ static __always_inline void chunk_looked(struct chunk *c, __u64 mask)
 	__sync_fetch_and_add(&shared.references.looked, popcount64(mask));
 }
 
-/* Pages left the cache and came again. */
+/* Pages were evicted and came back. */
 static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
 				    __u64 missed)
 {
@@ -125,8 +125,9 @@ static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64
 	return 0;
 }
 
-/* Once the mark is off it is the key's own still, if the key leads to it: looked up after the state
- * was read, which an atomic that returns it orders. */
+/* After the mark was removed, the entry still belongs to the key if the key leads to it. The
+ * lookup must come after the state was read; an atomic operation that returns the old value
+ * ensures that order. */
 static __noinline struct block *block_spare(struct block_key *key, struct block *b)
 {
 	if (word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS) == BLOCK_GONE)
@@ -134,7 +135,7 @@ static __noinline struct block *block_spare(struct block_key *key, struct block 
 	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
 }
 
-/* An entry that may be written to, or NULL. */
+/* An entry for writing, or NULL. */
 static __always_inline struct block *block_of(struct block_key *key)
 {
 	struct block *b = bpf_map_lookup_elem(&blocks, key);
@@ -142,7 +143,7 @@ static __always_inline struct block *block_of(struct block_key *key)
 	return b && shared.sweeping ? block_spare(key, b) : b;
 }
 
-/* The block of this page of a file; NULL if nothing is known of it. */
+/* The block of this page of a file; NULL: nothing is known of it. */
 static __always_inline struct block *block_find(struct file_key *file, __u64 page)
 {
 	struct block_key key;
@@ -168,9 +169,9 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
 }
 
 /*
- * Pages of one chunk, which starts at page base, entered the cache for the job: added = all of
- * them, prefetched = those ahead of what was asked, missed = those a read call asked for; adviser:
- * who prefetched them, 0: no advice.
+ * Pages of one chunk, which starts at page base, entered the cache for the job. added: all of them,
+ * prefetched: those ahead of the request, missed: those that a read call requested; adviser: which
+ * advice prefetched them, 0: none.
  */
 static __always_inline void chunk_added(struct file_row *row, struct file_key *file, __u64 base,
 					__u64 added, __u64 prefetched, __u64 missed, __u32 adviser)
@@ -203,14 +204,14 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 	}
 	if (!n)
 		return;
-	/* Before who settles their fate can see them. */
+	/* Done before any program that settles their fate can see them. */
 	if (adviser) {
 		bits_set(&b->advisers, adviser << advisers_shift(base));
 		bits_set(&c->advised, prefetched);
 	}
 	if (shared.read_on) {
-		/* A page that was outstanding already left the cache unseen: its fate is unknown.
-		 */
+		/* A page that was already outstanding had left the cache unseen: its fate is
+		 * unknown. */
 		again = popcount64(bits_set(&c->outstanding, prefetched) & prefetched);
 		outstanding_begin(file->ino, row, n - again);
 	}
@@ -220,7 +221,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		advice_begin(file, adviser, n - again, again);
 }
 
-/* Settle the fate of outstanding pages of the chunk that starts at page base; returns how many. */
+/* Settles the fate of outstanding pages of the chunk that starts at page base; returns how many. */
 static __always_inline int chunk_settle(struct file_key *file, struct file_row *row,
 					struct block *b, __u64 base, __u64 mask, enum counter fate)
 {
@@ -250,7 +251,7 @@ struct settle_ctx {
 	__u64 first, last;
 	enum counter fate;
 	__u32 late;
-	__u32 looked; /* a call of the job asks for them */
+	__u32 looked; /* a call of the job requests them */
 	struct file_key file;
 };
 
@@ -273,7 +274,7 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	chunk_settle(&x->file, x->row, b, base, mask, x->fate);
 	if (!x->late)
 		return 0;
-	/* Settled as used on time by an earlier look, yet somebody still had to wait. */
+	/* Settled as used in time by an earlier event, but a reader still had to wait. */
 	mask &= c->resident;
 	used = bits_clear(&c->mark, mask) & mask;
 	n = popcount64(used);
@@ -292,7 +293,8 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 			__u32 fate_and_own)
 {
 	enum counter fate = fate_and_own & ~SETTLE_OWN;
-	/* Waited for: pages settled as used on time by an earlier look are turned late as well. */
+	/* The reader waited: pages that an earlier event settled as used in time become late
+	 * too. */
 	struct settle_ctx x = {.row = row,
 			       .first = first,
 			       .last = last,
@@ -312,8 +314,8 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 	return 0;
 }
 
-/* Settle all outstanding pages first..last of the inode, whoever reads them. Its row first: the
- * stack of both would be more than there is. */
+/* Settles all outstanding pages first..last of the inode, whichever task reads them. Gets the
+ * row first, because both together would exceed the stack. */
 static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u64 last,
 				   enum counter fate)
 {
@@ -322,7 +324,7 @@ static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u
 	settle_pages(row, inode, first, last, fate | (l->s.job == JOB_WATCHED ? SETTLE_OWN : 0));
 }
 
-/* For basic/, where settling waits for the end of the program. */
+/* For basic/, which settles at the end of the program. */
 static __always_inline void settle_asked(struct live *l)
 {
 }

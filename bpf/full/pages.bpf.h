@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts pages that enter or leave the cache, folio_added() and folio_deleted(), where atomic
- * operations return the old value. The state of a folio's pages changes one chunk at a time, and
- * the CPU that changed it counts.
+ * Counts pages that enter or leave the cache, folio_added() and folio_deleted(), with atomic
+ * operations that return the old value. The state of a folio's pages changes one chunk at a time,
+ * and the CPU that changed it counts.
  */
 #ifndef FULL_PAGES_BPF_H
 #define FULL_PAGES_BPF_H
@@ -20,7 +20,7 @@ struct add_ctx {
 	struct file_key file;
 	struct page_range r;
 	__u64 lo, hi;
-	bool ahead; /* what was not asked for is prefetched */
+	bool ahead; /* pages that were not requested are prefetched */
 	bool by_read;
 	__u32 adviser;
 };
@@ -64,7 +64,7 @@ struct returned_ctx {
 	struct page_range r;
 };
 
-/* Others fetched pages that advice of the job dropped; they stay ghosts of the job. */
+/* Others fetched pages that the job's advice had dropped; they stay ghosts of the job. */
 STEP returned_step(__u32 i, struct returned_ctx *x)
 {
 	__u64 base = (x->r.first & ~63ull) + (__u64)i * 64, dropped;
@@ -101,14 +101,14 @@ GLOBAL int returned_to_others(__u64 inode, struct page_range *r)
 
 #define SQUASHFS_MAGIC 0x73717368
 
-/* A read of it that ends in a file's last page may pass the hook without an event: of what came
- * ahead nobody knows whether it was used. Where the hook is a function each read is seen. */
+/* A read that ends in the file's last page may pass the hook without an event, so the use of its
+ * prefetched pages is unknown. If the hook is a function, it sees each read. */
 static __always_inline bool reads_unseen(struct inode *inode)
 {
 	return !config.reads_by_call && READ(inode, i_sb, s_magic) == SQUASHFS_MAGIC;
 }
 
-/* The pages of a folio that a call asked for: from *ret_lo. */
+/* The pages of a folio that a call requested: from *ret_lo. */
 static __always_inline __u64 asked_of(const struct page_range *r, const struct added *a,
 				      __u64 *ret_lo)
 {
@@ -186,20 +186,20 @@ static __always_inline int folio_added(struct live *l, struct folio *folio)
 	return 0;
 }
 
-/* In memory of a map: frames of all that a delete may lead to are too large together. */
+/* In a map's memory, because the stack frames of a delete's callees are too large together. */
 struct deleted {
 	__u64 inode;
 	struct file_key file;
 	struct page_range r;
 	enum evict_cause cause;
 	__u32 by_advice; /* of the job itself */
-	__u32 used;	 /* the job uses the file: all that leave count for it */
+	__u32 used;	 /* the job uses the file: all evicted pages count for it */
 	__u32 given_back;
 	__u64 own; /* pages that count for the job */
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
-/* Updates the state of these pages, which left; added: those of them that the job had added. */
+/* Updates the state of these pages, which were removed; added: those that the job had added. */
 static __always_inline void chunk_left(struct deleted *d, struct file_row *row, struct block *b,
 				       __u64 base, __u64 left, __u64 added)
 {
@@ -275,10 +275,9 @@ STEP delete_step(__u32 i, struct delete_ctx *x)
 }
 
 /*
- * Readahead adds folios before it knows whether the filesystem will read them, and takes out those
- * that it did not: of inline data of ext4 all, of FUSE what is too much at once. Nothing of the
- * file was in them, so they were not missed, nor prefetched, nor evicted. (Advice has brought
- * them.)
+ * Readahead adds folios before it knows whether the filesystem will read them, and removes the ones
+ * that it did not: for inline data of ext4 all, for FUSE what exceeds a request. They held no data
+ * of the file, so they were not missed, prefetched or evicted. (Advice did bring them in.)
  */
 static __always_inline bool readahead_gives_back(struct live *l, __u64 inode)
 {
@@ -326,7 +325,7 @@ static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio
 	inode = READ(folio_mapping(folio), host);
 	if (!d || !inode_counts(inode))
 		return 0;
-	/* The task's earlier reads come before the pages that leave now. */
+	/* The task's earlier reads are counted before the pages that leave now. */
 	if (l->s.due_bytes)
 		call_finish(l, READ(CAST(task_struct, l->task), ioac.syscr));
 	d->inode = (__u64)inode;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Plain reads: whole calls that read cached pages before the end of a file that the task stays on.
- * They count in its tally and nowhere else. Owns which read is one, and when the next may be.
+ * Plain reads: whole calls that read cached pages before the end of the task's current file. They
+ * count only in its tally. Owns which reads are plain, and when the next one may be.
  */
 #ifndef FULL_PLAIN_BPF_H
 #define FULL_PLAIN_BPF_H
@@ -17,7 +17,7 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	struct tally *t = tally_here();
 
 	t->mapping = 0;
-	/* One for each, or none is opened. */
+	/* One for each, or no tally is opened. */
 	if (config.nr_cpus > NR_TALLY_CPUS)
 		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
@@ -34,9 +34,9 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 
 /*
  * pread64(2) of a part of one page. Its only event comes when the page is present, so the task's
- * state keeps nothing of it. The last page, which the kernel has from the call's end, shows that
- * the whole call lies in the page: in a longer call the last page of the first event differs from
- * the page of its position, and so does that of any later event. False: nothing was done.
+ * state keeps nothing of it. The last page, which the kernel computes from the call's end, shows
+ * that the whole call lies in the page: in a longer call the last page differs from the page of the
+ * position, at the first and at any later event. False: nothing was done.
  */
 static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
@@ -59,13 +59,13 @@ static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 	return true;
 }
 
-/* Pages first..last of a call that the tally takes: a lookup comes with the call itself. */
+/* Pages first..last of a call that the tally takes: the lookups count together with the call. */
 static __always_inline void pages_tallied(struct tally *t, __u64 first, __u64 last)
 {
 	__u64 hash;
 
 	if (first == last) {
-		/* There are two copies of it: the one that is hashed need not be kept. */
+		/* Two copies are made, so that the hashed one need not be kept. */
 		barrier_var(last);
 		if (reference_tallied(t, last, &hash))
 			reference_take_tallied(t, first, hash);
@@ -75,7 +75,7 @@ static __always_inline void pages_tallied(struct tally *t, __u64 first, __u64 la
 	}
 }
 
-/* read(2) too, and of more pages: later events of the call look at the task's state. */
+/* read(2) too, and reads of several pages: later events of the call check the task's state. */
 static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, __u64 index,
 					    __u64 last)
 {
@@ -100,7 +100,7 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(l->regs));
 
-		/* Not a request of io_uring that runs at the end of another read. */
+		/* Excludes a request of io_uring that runs at the end of another read. */
 		if (!file || !file_leads_to(file, mapping_addr))
 			return false;
 		pos = READ(file, f_pos);
@@ -121,9 +121,9 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	return true;
 }
 
-/* Whether a call may give less than is cached: one that may not wait, and one that does not fill
- * memory of its caller (sendfile). iter NULL: the hook does not show it, nor do kernels
- * before 5.14. */
+/* Whether a call may return less than is cached: one that may not wait, or one that does not
+ * fill its caller's memory (sendfile). iter NULL: the hook does not show it; kernels before 5.14
+ * do not either. */
 static __always_inline bool may_stop_short(const struct tally *t, struct kiocb *iocb,
 					   struct iov_iter *iter)
 {
@@ -141,8 +141,8 @@ static __always_inline bool may_stop_short(const struct tally *t, struct kiocb *
 		 to != bpf_core_enum_value(enum iter_type, ITER_UBUF)));
 }
 
-/* The same for a call that shows what it reads, before its lookup: t has the values for the task's
- * state. No caller asks for 0 bytes. */
+/* The same for a call that shows what it reads, before its lookup: t has the values for the
+ * task's state. No caller requests 0 bytes. */
 static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);

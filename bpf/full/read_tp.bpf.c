@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The per-read hook where a tracepoint is it. A plain read ends in the program's first
- * instructions.
+ * The per-read hook on a tracepoint. A plain read is handled by the program's first instructions.
  */
 #include "bpf/roles/reads.bpf.h"
 #include "bpf/full/plain.bpf.h"
@@ -29,8 +28,8 @@ static __always_inline void read_event_tp(__u64 *ctx)
 		read_not_plain(ctx);
 }
 
-/* Two programs, for tracepoints that hold preemption off and for those that do not: a check at run
- * time would cost every read. Arguments are fetched where they are needed. */
+/* Two programs, for preemptible and non-preemptible tracepoints: a check at run time would cost
+ * every read. Arguments are loaded where they are needed. */
 SEC("?tp_btf/mm_filemap_get_pages")
 int read_tp(__u64 *ctx)
 {

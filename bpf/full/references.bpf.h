@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * References of sampled pages: every demand lookup of the watched job whose page's hash is not
- * above the bound goes to a ring, in order, and so does a sampled page that leaves the cache by
- * other ways than reclaim. Owns what is in the sample and when the bound falls by itself; who calls
- * it has counted the lookups.
- *
- * The bound only falls, so that pages it leaves out are out for good, and those below it have all
- * their references in the ring: one that is written by an older, higher bound is passed over by
- * user space.
+ * above the bound goes to a ring, in order; so does a sampled page that leaves the cache other than
+ * by reclaim. Owns the choice of pages, and when the programs lower the bound themselves; the
+ * caller counts the lookups. The bound only falls, so excluded pages stay excluded, and pages below
+ * it have all their references in the ring. User space ignores a reference that was written under
+ * an older, higher bound.
  */
 #ifndef FULL_REFERENCES_BPF_H
 #define FULL_REFERENCES_BPF_H
 
 #include "bpf/full/tally.bpf.h"
 
-/* Half of the bound that was looked at, unless it fell meanwhile. */
+/* Half of the bound that was read, unless it fell meanwhile. */
 static __always_inline void references_halve(__u64 bound)
 {
 	__sync_val_compare_and_swap(&shared.references.bound, bound, bound >> 1);
 }
 
-/* Is the page in the sample, or can it be taken in? */
+/* Whether the page is in the sample, or can be added. */
 static __noinline bool reference_page_known(__u64 hash, __u64 flags, __u64 bound)
 {
 	__u32 one = 1, n;
@@ -30,7 +28,7 @@ static __noinline bool reference_page_known(__u64 hash, __u64 flags, __u64 bound
 	if (flags & REFERENCE_REMOVED)
 		return false;
 	if (bpf_map_update_elem(&reference_pages, &hash, &one, BPF_NOEXIST)) {
-		/* Another CPU was first, or there is no room. */
+		/* Another CPU was faster, or there is no room. */
 		if (bpf_map_lookup_elem(&reference_pages, &hash))
 			return true;
 		__sync_fetch_and_add(&shared.references.dropped, 1);
@@ -42,7 +40,7 @@ static __noinline bool reference_page_known(__u64 hash, __u64 flags, __u64 bound
 	return true;
 }
 
-/* A page that the running CPU's bound lets through. */
+/* A page within the running CPU's bound. */
 GLOBAL int reference_take(struct file_key *file, __u64 page, __u64 hash, __u64 flags)
 {
 	__u64 bound = shared.references.bound;
@@ -82,7 +80,7 @@ struct reference_walk {
 	__u64 flags;
 };
 
-/* So many at a time: a call for each page would cost more than its hash. */
+/* Handles this many at a time, because a call for each page would cost more than its hash. */
 #define REFERENCE_PAGES_A_STEP 8
 
 static long references_step(__u32 i, struct reference_walk *w)
@@ -127,7 +125,7 @@ static __always_inline bool references_on(void)
 	return shared.references.bound;
 }
 
-/* Lookups first..last of a call of the job that counts them. */
+/* Lookups first..last of a call of the job; the caller counts them. */
 static __always_inline void references_looked_up(struct file_key *file, __u64 first, __u64 last,
 						 __u32 at_epoch)
 {
@@ -155,8 +153,8 @@ static __always_inline void references_tallied(struct tally *t, __u64 first, __u
 		references_walk(&t->file, first, last, tally_reference_generation(t));
 }
 
-/* For one page. Pages in the sample are rare: the caller then calls reference_take_tallied(), with
- * the page from a place where it costs nothing to keep it. */
+/* For one page. Sampled pages are rare: for them the caller calls reference_take_tallied(), with
+ * the page from where keeping it costs nothing. */
 static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
 {
 	*ret_hash = reference_hash(t->seed, page);
@@ -168,7 +166,7 @@ static __always_inline void reference_take_tallied(struct tally *t, __u64 page, 
 	reference_take(&t->file, page, hash, tally_reference_generation(t));
 }
 
-/* Pages first..last leave the cache, and why. */
+/* Pages first..last leave the cache, and the cause. */
 static __always_inline void references_left(struct file_key *file, __u64 first, __u64 last,
 					    enum evict_cause cause, __u32 at_epoch)
 {

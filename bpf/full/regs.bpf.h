@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system call that a task is in: where its registers are, and what they say by the numbers and
- * the order of arguments of 64-bit programs. Owns the translation of 32-bit programs' calls.
+ * The system call that a task is in: the place of its registers, and their meaning by the numbers
+ * and the argument order of 64-bit programs. Owns the translation of 32-bit programs' calls.
  */
 #ifndef FULL_REGS_BPF_H
 #define FULL_REGS_BPF_H
@@ -9,7 +9,7 @@
 #include "bpf/kernel/arch.bpf.h"
 
 #ifdef CACHEMON_ARCH_x86
-/* The number that a system call of a 32-bit program has for others; -1: none that matters. */
+/* The 64-bit number of a 32-bit program's system call; -1: none that matters. */
 GLOBAL long compat_nr(long nr)
 {
 	static const struct {
@@ -33,7 +33,7 @@ static __always_inline __u64 compat_reg(__u64 regs, __u32 n)
 						: bpf_core_field_offset(struct pt_regs, bp)));
 }
 
-/* An offset that other architectures have in one register is a pair here. */
+/* An offset that takes one register elsewhere is a pair here. */
 GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 {
 	long nr = REGS_NR_NATIVE(CAST(pt_regs, regs));
@@ -48,7 +48,7 @@ GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 	return pair ? value | compat_reg(regs, n + 1) << 32 : value;
 }
 #else
-/* Their numbers and arguments are not known: no system call. */
+/* Their numbers and arguments are unknown: treated as no system call. */
 #define compat_nr(nr)	    (-1L)
 #define compat_arg(regs, n) 0
 #endif
@@ -75,7 +75,7 @@ static __always_inline __u64 regs_at(struct task_struct *t)
 	return (__u64)bpf_task_pt_regs(t);
 }
 
-/* The helper knows the place. */
+/* The helper returns the registers. */
 static __always_inline void regs_measure(struct pt_regs *regs)
 {
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Programs that user space runs over whole maps: moving what CPUs hold of a generation to its rows,
- * what running tasks are not charged with yet, forgetting ghosts when the page state fills, giving
- * up fates when the per-read hook goes off, looking for names that changed. Never on a path of the
- * job.
+ * Programs that user space runs over whole maps: they move a generation's counts from the CPUs to
+ * its rows, find what running tasks are not charged with yet, drop ghosts when the page state
+ * fills, give up fates when the per-read hook goes off, and look for changed names. They never run
+ * in the job's tasks.
  */
 #include "bpf/full/page_state.bpf.h"
 #include "bpf/roles/sweep.bpf.h"
@@ -38,8 +38,8 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 	return 0;
 }
 
-/* The per-read hook went off: use of these pages can no longer be seen. User space zeroes the
- * counts in outstanding[] after it: no page gets a fate while the hook is off. */
+/* The per-read hook went off: the use of these pages can no longer be seen. User space zeroes
+ * the counts in outstanding[] afterwards, because no page gets a fate while the hook is off. */
 STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __u32 *now)
 {
 	struct file_row *row;
@@ -68,10 +68,10 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 }
 
 /*
- * No event reports a rename. A name is read at an interval's first event of its file, and here
- * when the interval is over; at the end of the run, every name that was seen is read.
+ * No event reports a rename. A name is read at its file's first event of an interval and here after
+ * the interval; at the end of the run, every name is read again.
  */
-/* Older verifiers take no key and no value of a map from memory that is a caller's. */
+/* Older verifiers do not accept a key or a value of a map from the caller's memory. */
 GLOBAL int name_sweep(struct file_key *file, struct name_seen *seen)
 {
 	struct name_seen copy;
@@ -111,7 +111,7 @@ STEP name_step_all(struct bpf_map *map, struct file_key *key, struct name_seen *
 	return 0;
 }
 
-/* Moves the counts of a CPU in a generation that is now quiet to the rows. */
+/* Moves a CPU's counts of a generation that is now quiet to the rows. */
 static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 {
 	struct sweep_cells_args *x = *args;
@@ -157,7 +157,7 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
 	syscr = READ(t, ioac.syscr) - l->s.syscr_calls;
 	order_reads(&l->pad);
-	/* Switched meanwhile: it was charged. */
+	/* It was switched meanwhile, and charged then. */
 	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0 ||
 	    (__s64)syscr < 0)
 		return 0;
@@ -210,7 +210,8 @@ int sweep_charges(struct sweep_charges_args *args)
 	return 0;
 }
 
-/* A function each: older verifiers want one map at a call, and the compiler folds like calls. */
+/* Separate functions, because older verifiers require one map per call, and the compiler would
+ * merge similar calls. */
 static __noinline int names_of_rows_a(void)
 {
 	return bpf_for_each_map_elem(&rows_a, name_step_row, NULL, 0);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tallies count whole reads of cached pages with as few instructions as possible. Owns the
- * contents of a tally and when it may be used; plain.bpf.h decides whether a read is of this kind.
- *
- * The per-read hook alone sets the mapping of a tally, when the next read of the running task may
- * be counted without its state. The mapping is 0 after everything that might change that: a
- * switch, a window, a call of another kind, a new epoch. The file's word of outstanding[] covers
- * the rest: it changes when a page is prefetched or leaves the cache, or the file is truncated.
+ * Tallies count whole reads of cached pages with as few instructions as possible. Owns the contents
+ * of a tally and when it may be used; plain.bpf.h decides which reads qualify. Only the per-read
+ * hook sets the mapping of a tally, when the next read of the running task may be counted without
+ * its state. The mapping becomes 0 after everything that may change that: a switch, a window, a
+ * call of another kind, a new epoch. The file's word of outstanding[] covers the rest: it changes
+ * when a page is prefetched or evicted, or the file is truncated.
  */
 #ifndef FULL_TALLY_BPF_H
 #define FULL_TALLY_BPF_H
@@ -21,9 +20,10 @@ static __always_inline __u32 tally_generation(__u32 at_epoch)
 	return at_epoch & 1 ? TALLY_B : TALLY_A;
 }
 
-/* Cut and not compared, which is an instruction less: where there are more CPUs, who opens a tally
- * looks. The compiler is kept from doing it again later, which reads would pay for, and from
- * cutting another copy of the number than it uses (clang 19, where the number is in memory). */
+/* Masked instead of compared, which saves an instruction; if there are more CPUs, the code that
+ * opens a tally checks. The asm keeps the compiler from repeating the mask later, at the cost of
+ * reads, and from masking another copy of the number than it uses (clang 19, if the number is in
+ * memory). */
 static __always_inline struct tally *tally_of(__u64 cpu)
 {
 	struct tally *t;
@@ -37,7 +37,8 @@ static __always_inline struct tally *tally_of(__u64 cpu)
 	return t;
 }
 
-/* As it comes back: the declaration of the library has an instruction cut it to 32 bits. */
+/* Returned unchanged: libbpf's declaration would add an instruction that truncates it to 32
+ * bits. */
 static __u64 (*const cpu_here)(void) = (void *)8; /* bpf_get_smp_processor_id() */
 
 static __always_inline struct tally *tally_here(void)
@@ -56,7 +57,7 @@ static __always_inline struct tally *tally_for(const __u64 *mapping)
 	return t;
 }
 
-/* Straight to the row: another file may have the cell, and a sweep runs on another CPU. */
+/* Added directly to the row: another file may have the cell, and a sweep runs on another CPU. */
 static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
 {
 	struct file_row *row;
@@ -74,7 +75,7 @@ static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
 	t->read_calls = t->read_bytes = t->lookups = 0;
 }
 
-/* The tally is to be this cell's file's: its next plain read counts there. */
+/* Gives the tally to this cell's file: its next plain read counts there. */
 static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 {
 	__u32 word = outstanding_slot(c->file.ino), generation = tally_generation(at_epoch);
@@ -95,8 +96,8 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 	t->inode = c->inode;
 }
 
-/* From now on the running task's reads of the mapping are taken, unless the epoch moved: whoever
- * moves it closes all tallies after that. */
+/* From now on the tally takes the running task's reads of the mapping, unless the epoch moved:
+ * user space closes all tallies after it moves the epoch. */
 static __always_inline void tally_open(struct tally *t, __u64 mapping, __u32 at_epoch)
 {
 	t->bound = shared.references.bound;
@@ -119,8 +120,8 @@ static __always_inline void call_was_plain(struct task_state *s, __u64 id, __u64
 	s->miss_last = 0;
 }
 
-/* By function, a plain read leaves the task's state alone: it is written before anything else looks
- * at it. */
+/* If the hook is a function, a plain read does not update the task's state; it is updated here
+ * before other code reads it. */
 static __always_inline void tally_settle(struct task_state *s)
 {
 	struct tally *t = config.reads_by_call ? tally_here() : NULL;
@@ -137,7 +138,7 @@ static __always_inline void tally_settle(struct task_state *s)
 	t->call_end = 0;
 }
 
-/* The next read takes the full path; the last one's values are no longer valid. */
+/* The next read takes the full path; the last one's values are invalid. */
 static __always_inline void tally_close(void)
 {
 	struct tally *t = tally_here();
@@ -153,14 +154,15 @@ static long tally_close_step(__u32 cpu, void *x)
 	return 0;
 }
 
-/* On all CPUs, after the epoch was moved. Whose task runs there is to be asked. */
+/* On all CPUs, after the epoch was moved. The owner of each running task must be checked. */
 static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
 }
 
-/* Sets whether the CPU has the state of its running task, and whether the task may be the job's. If
- * several CPUs share a tally, both are assumed, because a CPU without its own is unknown. */
+/* Sets whether the CPU has the state of its running task, and whether the task may belong to the
+ * job. If several CPUs share a tally, both are assumed true, because the state of a CPU without
+ * its own tally is unknown. */
 static __always_inline void tally_loaded(bool loaded, bool own)
 {
 	struct tally *t = tally_here();
@@ -170,16 +172,16 @@ static __always_inline void tally_loaded(bool loaded, bool own)
 	t->own = own || several;
 }
 
-/* May the running task be of the job? */
+/* Whether the running task may belong to the job. */
 static __always_inline bool tally_may_be_own(void)
 {
 	return tally_here()->own;
 }
 
 /*
- * A switch from a task of no job, that had no event since it came, to one that is of no job either:
- * nothing is to be kept. Most switches of a machine are so. A worker of io_uring is of the job
- * without a fork that was seen.
+ * A switch between two tasks outside the job, the first of which had no event: nothing needs to be
+ * stored. Most switches of a machine are of this type. A worker of io_uring belongs to the job
+ * without a visible fork.
  */
 static __always_inline bool tally_passes_switch(const __u64 *ctx)
 {

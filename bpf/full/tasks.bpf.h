@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where what is kept of a task is found: its state in task storage, its slot among the members of
- * the job, the marks of its process, and its mappings by helper. Owns the maps of tasks and
- * members.
+ * Finds the data of a task: its state in task storage, its slot among the members of the job, the
+ * marks of its process, and its mappings (by helper). Owns the maps of tasks and members.
  */
 #ifndef FULL_TASKS_BPF_H
 #define FULL_TASKS_BPF_H
@@ -15,13 +14,13 @@ static __always_inline __u32 *member_slot(__u64 task)
 	return &members[task >> 6 & (NR_MEMBERS - 1)];
 }
 
-/* May the task be of the job? */
+/* Whether the task may belong to the job. */
 static __always_inline bool member_may(__u64 task)
 {
 	return *member_slot(task);
 }
 
-/* st: its state, stored or running. Twice does no harm. */
+/* st: its state, stored or running. A second call does no harm. */
 static __always_inline void member_note(struct task_state *st, __u64 task)
 {
 	if (st->flags & TASK_NOTED)
@@ -50,7 +49,7 @@ static __always_inline void state_free(struct task_struct *t)
 {
 }
 
-/* COUNTED_* of processes.bpf.h; returns those that were set before. */
+/* COUNTED_* of processes.bpf.h; returns those that were already set. */
 static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
 {
 	return __sync_fetch_and_or(&st->counted, marks);
@@ -72,8 +71,8 @@ static __always_inline long vma_find(__u64 addr, struct vma_seen *seen)
 	return bpf_find_vma(current_task(), addr, vma_look, seen, 0);
 }
 
-/* Makes each CPU look at its task again, in the same generation of rows. If another CPU was faster
- * it has done so, or the counting has stopped, which a mere addition would begin again. */
+/* Makes each CPU check its task again; the generation of rows stays. If another CPU was faster,
+ * it has done so already. After counting has stopped, a plain addition would restart it. */
 static __always_inline void moves_note(__u32 epoch)
 {
 	__sync_val_compare_and_swap(&shared.epoch, epoch, epoch + 2);

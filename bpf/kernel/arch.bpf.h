@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All differences between architectures, with the numbers in arch_uapi.h: argument registers,
- * flags with values of their own, and the order in which CPUs see each other's stores. A new one
+ * All differences between architectures, with the numbers in arch_uapi.h: argument registers, flags
+ * with different values, and the order in which CPUs see each other's stores. A new architecture
  * adds a block to both files, one to full/regs.bpf.h if it runs 32-bit programs, and its name to
- * bpf/CMakeLists.txt. The page size does not follow from the architecture: user space sets it
+ * bpf/CMakeLists.txt. The page size does not depend only on the architecture: user space sets it
  * (config.page_shift).
  */
 #ifndef ARCH_BPF_H
@@ -31,8 +31,7 @@ struct user_pt_regs {
 #define REGS_ARG3_NATIVE(r)	READ(r, regs[2])
 #define ARCH_OFFSET_IS_SHORT(r) false
 #define REGS_ARG4_NATIVE(r)	READ(r, regs[3])
-/* Programs have no fence of that name, but each atomic operation that returns what was there is a
- * full one. */
+/* BPF has no separate fence, but each atomic operation that returns the old value is a full one. */
 #define ARCH_ORDER(word) __sync_lock_test_and_set(word, 0)
 #elif defined(CACHEMON_ARCH_x86)
 struct pt_regs {
@@ -52,7 +51,8 @@ struct pt_regs {
 		    : READ(r, r8))
 #define ARCH_OFFSET_IS_SHORT(r) (REGS_COMPAT(r) && REGS_NR_NATIVE(r) == COMPAT_sendfile)
 #define ARCH_PAGE_SHIFT		12
-/* Loads are not passed by loads nor stores by stores: only the compiler must be kept from it. */
+/* This architecture does not reorder loads with loads or stores with stores: only the compiler
+ * must be restrained. */
 #define ARCH_ORDER(word)	barrier()
 #endif
 
@@ -67,7 +67,7 @@ static __always_inline bool regs_offset_is_short(__u64 regs)
 	return ARCH_OFFSET_IS_SHORT(CAST(pt_regs, regs));
 }
 
-/* By the numbers and the order of arguments of 64-bit programs: regs.bpf.h. */
+/* By the numbers and the argument order of 64-bit programs: regs.bpf.h. */
 #define REGS_NR(regs)	regs_nr(regs)
 #define REGS_ARG1(regs) regs_arg(regs, 1)
 #define REGS_ARG2(regs) regs_arg(regs, 2)

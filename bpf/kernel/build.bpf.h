@@ -25,8 +25,8 @@
 #endif
 /* clang-format on */
 
-/* Files are traced only where memory is loaded directly. Values read by helpers pass over the
- * stack, and the programs that would record them have no room left in their frames. */
+/* Files are traced only if memory is loaded directly. Values read by helpers go through the
+ * stack, and the recording programs have no room left in their frames. */
 #ifndef CACHEMON_PROBE
 #define CACHEMON_TRACES
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The cached unit: a folio, or before 5.16 a page, whose events concern the head of a compound
- * page. Owns the layouts of both; all other code says folio.
+ * The unit of cached memory: a folio, or before 5.16 a page, whose events are about the head of a
+ * compound page. Owns the layouts of both; all other code says folio.
  */
 #ifndef FOLIO_BPF_H
 #define FOLIO_BPF_H
@@ -35,7 +35,7 @@ static __always_inline bool folio_uptodate(struct folio *f)
 	return folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_uptodate) & 1;
 }
 
-/* _nr_pages since 6.13, _folio_nr_pages since 6.0; a page has the order in its second page. */
+/* _nr_pages since 6.13, _folio_nr_pages since 6.0; a page has its order in the second page. */
 static __always_inline __u64 folio_pages(struct folio *f)
 {
 	if (!(folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_head) & 1))
@@ -47,7 +47,7 @@ static __always_inline __u64 folio_pages(struct folio *f)
 	return 1ull << READ(CAST(page, (__u64)f + bpf_core_type_size(struct page)), compound_order);
 }
 
-/* The cached folio at index, from the page tree; NULL if there is none. */
+/* The cached folio at index, from the page tree; NULL: none. */
 static __noinline __u64 folio_at(struct live *l, struct address_space *mapping, __u64 index)
 {
 	__u64 entry = addr_of(l, READ(mapping, i_pages.xa_head)), slots;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel types the programs read, cut to the fields they use and relocated by CO-RE. Owns
- * layouts and constants of the kernel, nothing of cachemon. Constants that BTF does not carry
- * (macros) cite where they come from.
+ * The kernel types that the programs read, reduced to the fields they use and relocated by CO-RE.
+ * Owns layouts and constants of the kernel, nothing of cachemon. Constants that BTF does not have
+ * (macros) cite their source.
  */
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
@@ -83,7 +83,7 @@ struct inode {
 	__u32 i_generation;
 	struct hlist_head i_dentry;
 };
-/* Its files have the device of their subvolume, which stat(2) shows. */
+/* Its files have their subvolume's device, which stat(2) shows. */
 struct btrfs_root {
 	__u32 anon_dev;
 };
@@ -110,7 +110,7 @@ struct dentry {
 		struct hlist_node d_alias;
 	} d_u;
 };
-/* From 7.1 the union has no name. */
+/* From 7.1 the union is anonymous. */
 struct dentry___anon {
 	struct hlist_node d_alias;
 };
@@ -153,8 +153,8 @@ struct file {
 	void *private_data;
 	struct file_ra_state f_ra;
 };
-/* A layer's file that an overlay opened, since 6.6: the path that was opened. Before, it is the
- * file's own. */
+/* A layer's file that an overlay opened, since 6.6: the path that was opened. Earlier it is the
+ * file's own path. */
 struct backing_file {
 	struct path user_path;
 };
@@ -269,7 +269,8 @@ struct iov_iter {
 	__u8 iter_type;
 	bool data_source;
 	unsigned long iov_offset, count;
-	const struct iovec *iov; /* and of other kinds: their elements are as long. Up to 6.3 */
+	const struct iovec *iov; /* also for other kinds: their elements have the same length. Up to
+				  * 6.3 */
 	unsigned long nr_segs;
 };
 /* Before 5.14 the direction is a bit of the type. */
@@ -384,7 +385,7 @@ struct bpf_iter__bpf_map_elem {
 
 enum mapping_flags {
 	AS_EXITING,
-	/* Since 6.12; before, the second was one of it. */
+	/* Since 6.12; earlier, the second was a member of it. */
 	AS_FOLIO_ORDER_MAX,
 	AS_LARGE_FOLIO_SUPPORT,
 };
@@ -423,7 +424,7 @@ struct iovec {
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 #define BTRFS_SUPER_MAGIC     0x9123683e
 #define TMPFS_MAGIC	      0x01021994
-/* include/linux/fs.h: what a single read or write may ask */
+/* include/linux/fs.h: flags of a single read or write */
 #define MAX_RW_COUNT 0x7ffff000ul
 /* include/uapi/linux/io_uring.h */
 enum {

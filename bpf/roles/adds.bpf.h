@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a page that enters the cache is classed: by what its task is doing (window, fault, advice,
- * write). Owns the class, and what an add changes in its task's window and call.
+ * Classifies a page that enters the cache by what its task is doing (window, fault, advice, write).
+ * Owns the class, and what an add changes in its task's window and call.
  */
 #ifndef ADDS_BPF_H
 #define ADDS_BPF_H
@@ -17,21 +17,21 @@ static __always_inline struct page_range folio_range(struct folio *f)
 	return (struct page_range){first, first + folio_pages(f) - 1};
 }
 
-/* How an add is classed: pages lo..hi were asked for, the others came ahead. */
+/* The class of an add: pages lo..hi were requested, the others were prefetched. */
 struct added {
 	__u64 lo, hi;
-	__u16 origin;  /* prefetched_* counter of the others; 0: none are prefetched */
+	__u16 origin;  /* prefetched_* counter of the others; 0: not prefetched */
 	__u16 counter; /* for adds that are neither: written or other */
-	bool by_read;  /* what was asked for was missed by a read call */
+	bool by_read;  /* a read call missed the requested pages */
 	bool by_fault;
 	bool by_advice;
-	__u8 adviser; /* ADVISER_* that brings them; 0: none, or of no job */
+	__u8 adviser; /* ADVISER_* that brought them; 0: none, or outside the job */
 };
 
 /*
- * Use of a folio that comes in a fault cannot be seen where it is mapped as a whole: the one the
- * fault is about, and one as large as an entry of a page table's upper level (of page size / 8
- * pages), which a later fault maps without an event (filemap_map_pmd).
+ * Use of a folio that comes in a fault cannot be seen if it is mapped as a whole: that of the fault
+ * itself, or one as large as an entry of a page table's upper level (page size / 8 pages), which a
+ * later fault maps without an event (filemap_map_pmd).
  */
 static __always_inline bool mapped_unseen(struct live *l, const struct added *a,
 					  const struct page_range *r)
@@ -84,14 +84,14 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	win_fault = s->win_kind & WIN_IN_FAULT;
 	*a = (struct added){.lo = 1, .hi = 0, .counter = C_other_added_pages};
 	syscr = READ(t, ioac.syscr);
-	/* Two loads: one of either pointer is what older verifiers refuse. */
+	/* Two loads, because older verifiers reject one load of either pointer. */
 	if (s->win_inode == inode_addr && win_fault == fault &&
 	    ((fault && s->win_id == s->fault_id) || (!fault && s->win_id == syscr))) {
 		a->by_advice = s->win_lo > s->win_hi;
 		if (!a->by_advice || advises(l, t, nr)) {
 			a->lo = s->win_lo;
 			a->hi = s->win_hi;
-			/* A filesystem may bring pages that the file does not reach. */
+			/* A filesystem may bring in pages beyond the end of the file. */
 			eof = READ(inode, i_size);
 			eof = eof ? (eof - 1) >> page_shift : 0;
 			if (!a->by_advice && a->hi > eof)
@@ -104,7 +104,7 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 		a->by_advice = false;
 	}
 	if (fault && r->first <= s->fault_index && s->fault_index <= r->last) {
-		/* MADV_RANDOM or read-around switched off: the page alone, without a window. */
+		/* MADV_RANDOM, or read-around switched off: a single page without a window. */
 		a->lo = a->hi = s->fault_index;
 		a->origin = C_prefetched_mmap_around;
 		a->by_fault = true;
@@ -122,7 +122,8 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	return 0;
 }
 
-/* The position of its highest bit, 15 at most: without a branch, each of which verifiers follow. */
+/* The position of its highest bit, at most 15, without branches, each of which verifiers would
+ * walk. */
 static __always_inline __u32 log2_bucket(__u64 n)
 {
 	for (int by = 1; by < 64; by *= 2)
@@ -130,8 +131,8 @@ static __always_inline __u32 log2_bucket(__u64 n)
 	return popcount64((n & 0xffff) | 1) - 1;
 }
 
-/* The window grew, or gave pages back. It moves between histogram buckets as its pages arrive, so
- * the histogram is always right without an event for the end of a window. */
+/* The window grew, or returned pages. It moves between histogram buckets as its pages arrive, so
+ * the histogram is always right without an event at the end of a window. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
 	__u64 before, after;
@@ -153,20 +154,20 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 					    : C_windows_forced,
 			by);
 		row_add(row, C_window_log2_0 + log2_bucket(before | after), by);
-	} else if ((before ^ after) > (before & after)) { /* another highest bit */
+	} else if ((before ^ after) > (before & after)) { /* the highest bit changed */
 		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
 		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
 	}
 	return 0;
 }
 
-/* The running call's misses in the file count when it is over. */
+/* The running call's misses in the file; they are counted at its end. */
 static __always_inline bool call_is_due(struct live *l, __u64 inode)
 {
 	return l->s.due_bytes && l->s.read_inode == inode && l->s.due_id == l->s.win_id;
 }
 
-/* A bit for each of those pages that is among the first 64 of the call. */
+/* A bit for each of those pages among the first 64 of the call. */
 static __always_inline __u64 call_pages(const struct task_state *s, __u64 first, __u64 nr)
 {
 	if (!nr || first < s->due_page || first - s->due_page >= 64)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Every advice call, whether it moves pages or not. It costs each system call of the machine while
- * attached, so it is optional (--advice calls), and its cost is printed separately.
+ * attached, so it is optional (--advice calls), and its cost is shown separately.
  */
 #include "bpf/roles/advice.bpf.h"
 #include "bpf/roles/cached.bpf.h"
 
-/* How much of what it asks for is cached already. */
+/* How much of the requested range is cached already. */
 GLOBAL int advice_look(struct advice_row *row, __u64 inode_addr, __u64 kind, __u64 begin, __u64 end)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -59,7 +59,7 @@ static __noinline int advice_call(struct live *l)
 	return 0;
 }
 
-/* Which of them it is, and of what kind of program, is looked at then. */
+/* The kind of call and of program is determined later. */
 static __always_inline bool nr_may_advise(long nr)
 {
 	return nr == NR_fadvise64 || nr == NR_madvise || nr == NR_readahead ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The advice ledger: what madvise, posix_fadvise and readahead(2) asked and moved. Owns the rows of
- * the advice map. Effects are seen by the page events themselves, which find the running system
- * call in the task's registers; advice that stands (RANDOM, SEQUENTIAL, NOREUSE) is seen as the
- * state of the file at its next window.
+ * The advice ledger: what madvise, posix_fadvise and readahead(2) asked for and moved. Owns the
+ * rows of the advice map. Page events see the effects, and find the running system call in the
+ * task's registers. Lasting advice (RANDOM, SEQUENTIAL, NOREUSE) shows in the state of the file at
+ * its next window.
  */
 #ifndef ADVICE_BPF_H
 #define ADVICE_BPF_H
@@ -31,8 +31,8 @@ static __always_inline __u32 kind_of_madvise(__u64 advice)
 	return advice <= 4 ? kind_of_fadvise(advice) : 0;
 }
 
-/* The advice call that runs now; 0 when the task is in none. Apart from who asks: the stack of both
- * would be more than there is. */
+/* The current advice call; 0: none. A separate function from its callers, whose stack would
+ * exceed the limit. */
 GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 {
 	struct vma_seen vma = {.l = l};
@@ -68,7 +68,7 @@ GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 		a->begin = REGS_ARG2(regs);
 		len = REGS_ARG3(regs);
 	} else if (nr == NR_process_madvise) {
-		/* Its ranges are those of a vector, and may be of another process. */
+		/* Its ranges are in a vector, and may be those of another process. */
 		a->kind = kind_of_madvise(REGS_ARG4(regs));
 		a->call = CALL_MADVISE;
 		return a->kind != 0;
@@ -90,8 +90,8 @@ GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 #define ID_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: odd, its bits well mixed */
 
 /*
- * Distinguishes calls by their arguments and by the reads of their task so far: two identical
- * calls without a read in between count as one.
+ * Distinguishes calls by their arguments and by their task's reads so far: two identical calls
+ * without a read in between count as one.
  */
 static __always_inline __u64 advice_id(struct live *l)
 {
@@ -133,7 +133,7 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	row = bpf_map_lookup_elem(&advice, &key);
 	if (row)
 		return row;
-	/* Refused as well when another CPU was first. */
+	/* Also fails if another CPU was faster. */
 	bpf_map_update_elem(&advice, &key, &zero_advice, BPF_NOEXIST);
 	row = bpf_map_lookup_elem(&advice, &key);
 	if (!row)
@@ -141,7 +141,7 @@ static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 ki
 	return row;
 }
 
-/* One more call, and the range it asked for. */
+/* Counts one more call, and its range. */
 static __always_inline void advice_count(struct advice_row *row, struct inode *inode,
 					 struct advice_ask *a)
 {
@@ -158,7 +158,7 @@ static __always_inline void advice_count(struct advice_row *row, struct inode *i
 				     ((end + page - 1) >> page_shift) - (a->begin >> page_shift));
 }
 
-/* Verified by itself: its ways multiply with those of its callers. */
+/* Verified separately, because its paths would multiply with those of its callers. */
 GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 begin, __u64 bytes)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -171,7 +171,7 @@ GLOBAL int trace_advised(struct live *l, __u64 inode_addr, __u64 what, __u64 beg
 	return 0;
 }
 
-/* A call that traces have not recorded yet. */
+/* A call that is not in the traces yet. */
 static __always_inline void trace_advice(struct live *l, struct inode *inode, struct advice_ask *a)
 {
 	__u64 id = advice_id(l) ^ READ(inode, i_ino);
@@ -193,8 +193,8 @@ static __always_inline void trace_advice_now(struct live *l, struct inode *inode
 		trace_advice(l, inode, &a);
 }
 
-/* Pages that the running advice call brought in or dropped, own of these of the job. Which adviser
- * it is, 0: none that brings pages for the job. */
+/* Pages that the current advice call brought in or dropped; own: those of the job. Returns the
+ * adviser; 0: none that brings in pages for the job. */
 GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -222,7 +222,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 			a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
 		row_name_below(l, inode, CAST(file, a.file));
 		row = advice_row_of(inode, a.kind, a.call);
-		/* The entry of a call does not show a range that is in a vector. */
+		/* The entry of a call does not show ranges that are in a vector. */
 		if (row && !(config.advice_by_calls && a.range) && id != s->advice_id)
 			advice_count(row, inode, &a);
 		s->advice_id = id;
@@ -245,7 +245,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	return a.call == CALL_MADVISE ? ADVISER_MADVISE : ADVISER_FADVISE;
 }
 
-/* Advice that stands, seen when the kernel plans a window. */
+/* Lasting advice, seen when the kernel plans a window. */
 static __always_inline void advice_standing(struct live *l, struct inode *inode, struct file *file,
 					    struct file_ra_state *ra)
 {

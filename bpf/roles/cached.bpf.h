@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How many pages of a range are in the cache, from the page tree: what cachestat(2) would say. For
- * events that are rare: a step for each 64 pages that are cached, and what is not is passed over in
- * strides as large as the tree has them. Owns the walk.
+ * Counts cached pages of a range from the page tree, as cachestat(2) would. For rare events: it
+ * takes a step for each 64 cached pages, and skips uncached ranges in the largest strides of the
+ * tree. Owns the walk.
  */
 #ifndef CACHED_BPF_H
 #define CACHED_BPF_H
 
 #include "bpf/kernel/folio.bpf.h"
 
-#define CACHED_STEPS (1 << 16) /* at most: 16 GiB of cached pages of 4 KiB */
+#define CACHED_STEPS (1 << 16) /* upper limit: 16 GiB of cached pages of 4 KiB */
 
 struct cached_look {
 	__u64 mapping;
-	__u64 index, last; /* still to be looked at */
-	__u64 at, end;	   /* the entry under way, and its last index; at 0: begin at the root */
+	__u64 index, last; /* still to visit */
+	__u64 at, end;	   /* the current entry, and its last index; 0: begin at the root */
 	__u64 pages;
 };
 
@@ -23,13 +23,13 @@ static __always_inline bool entry_is_node(__u64 entry)
 	return (entry & 3) == 2 && entry >= 4096;
 }
 
-/* A folio, or a slot that says which other one has it: lib/xarray.c, xa_mk_sibling(). */
+/* A folio, or a sibling slot that refers to it: lib/xarray.c, xa_mk_sibling(). */
 static __always_inline bool entry_is_cached(__u64 entry)
 {
 	return entry && (!(entry & 3) || ((entry & 3) == 2 && entry < 256));
 }
 
-/* A level down: the verifier would walk a loop here again for each path through it. */
+/* One level down, without a loop, which the verifier would walk again on each path through it. */
 static long cached_step(__u32 i, struct cached_look **look)
 {
 	struct cached_look *x = *look;
@@ -41,7 +41,7 @@ static long cached_step(__u32 i, struct cached_look **look)
 		struct xa_node *node = CAST(xa_node, entry - 2);
 		__u64 shift = READ(node, shift) & 63, slot = index >> shift;
 
-		if (!x->at && slot > 63) { /* larger than any that is there */
+		if (!x->at && slot > 63) { /* larger than any existing index */
 			x->index = x->last + 1;
 			return 1;
 		}
@@ -66,7 +66,7 @@ static long cached_step(__u32 i, struct cached_look **look)
 	return x->index > x->last;
 }
 
-/* The verifier does not follow what a pointer leads to from step to step. */
+/* The verifier does not track pointees across loop iterations. */
 GLOBAL int cached_walk(struct cached_look *x)
 {
 	if (x)
@@ -74,7 +74,7 @@ GLOBAL int cached_walk(struct cached_look *x)
 	return 0;
 }
 
-/* first <= last. False: there were more of them than it looks at, or it cannot look. */
+/* first <= last. False: the range has too many pages, or cannot be walked. */
 static __always_inline bool cached_count(__u64 mapping, __u64 first, __u64 last, __u64 *ret_pages)
 {
 	struct cached_look x = {.mapping = mapping, .index = first, .last = last};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The one object: the role files, compiled together. They share maps and subprograms, and the
+ * The single object: all role files, compiled together. They share maps and subprograms, and the
  * linker of libbpf 1.1 cannot link two objects that call the same kernel function
  * (bpf_rdonly_cast): it fails to size the extern.
  */

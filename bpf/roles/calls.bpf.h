@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decides which events are one read call, and what it counts. Owns how a call is recognised.
- *
- * mm_filemap_get_pages fires once a batch, after lookup and wait, with the whole remaining range;
- * a batch whose last folio had to be waited for raises no event. So a call is neither the number
- * of its events nor their first page. ioac.syscr (finished read calls of the task) identifies it,
- * and ranges.bpf.h finds its range.
+ * Decides which events belong to one read call, and what it counts. Owns the identification of a
+ * call. mm_filemap_get_pages fires once per batch, after lookup and wait, with the whole remaining
+ * range; a batch whose last folio had to be waited for raises no event. So neither the number of
+ * events nor the first one describes a call. ioac.syscr (finished read calls of the task)
+ * identifies it, and ranges.bpf.h finds its range.
  */
 #ifndef CALLS_BPF_H
 #define CALLS_BPF_H
@@ -15,7 +14,7 @@
 #include OF_BUILD(by_call.bpf.h)
 #include OF_BUILD(references.bpf.h)
 
-/* Count pages from..last (cut at EOF) and bytes from..to of a call. */
+/* Counts pages from..last (cut at EOF) and bytes from..to of a call. */
 static __always_inline void call_count(struct live *l, struct inode *inode, __u64 from, __u64 last,
 				       __u64 pos, __u64 end, __u64 calls)
 {
@@ -43,9 +42,9 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 
 enum {
 	DUE_CALL = 1 << 0,    /* the call itself is not counted */
-	DUE_LOOKUPS = 1 << 1, /* the per-read hook is on: what it looked up is counted */
-	DUE_WHOLE = 1 << 2,   /* its first byte is not known: all of its pages or none */
-	DUE_SHORT = 1 << 3,   /* of a kind that may well stop short */
+	DUE_LOOKUPS = 1 << 1, /* the per-read hook is on: its lookups are counted */
+	DUE_WHOLE = 1 << 2,   /* its first byte is unknown: counts all of its pages or none */
+	DUE_SHORT = 1 << 3,   /* a kind of call that often ends early */
 };
 
 /* The first page at or after a byte. */
@@ -64,7 +63,7 @@ static __always_inline __u64 due_part_end(struct task_state *s, struct inode *in
 	return end < size ? end : size;
 }
 
-/* A call of the job whose end shows in the task's own count of bytes: it is counted then. */
+/* A call of the job whose end shows in the task's own count of bytes, when it is counted. */
 static __always_inline void call_due(struct live *l, struct inode *inode, struct call *c,
 				     bool lookups)
 {
@@ -92,14 +91,13 @@ static __always_inline void call_due(struct live *l, struct inode *inode, struct
 	if (!lookups)
 		return;
 	call_row(l, inode);
-	/* Plain reads may come before this one is counted, and its references come before theirs.
-	 */
+	/* Plain reads may be counted before this one; its references still come before theirs. */
 	if (!(s->due_flags & DUE_SHORT))
 		references_looked_up(&s->read_file, s->due_page, (end - 1) >> page_shift, l->epoch);
 }
 
-/* The pages that a call missed, up to the last one that it returned. An upper bound if they are
- * more than 64 with cached ones in between. */
+/* The pages that a call missed, up to the last one that it returned. An upper bound if there are
+ * more than 64, with cached ones in between. */
 static __always_inline __u64 due_missed(struct task_state *s, __u64 last)
 {
 	__u64 n = s->due_misses, upto;
@@ -114,7 +112,7 @@ static __always_inline __u64 due_missed(struct task_state *s, __u64 last)
 	return upto < n ? upto : n;
 }
 
-/* Counts what is due as far as so many bytes of it came. */
+/* Counts the pending part of a call that returned this many bytes. */
 static __always_inline void due_count(struct live *l, __u64 bytes)
 {
 	__u64 last, missed, refaults, pages = 0;
@@ -145,9 +143,9 @@ static __always_inline void due_count(struct live *l, __u64 bytes)
 }
 
 /*
- * The last call is over, or another one has begun. It returned what the task has read since, if no
- * other call was in between, or what it has written, of a call that does both; else these are
- * bounds of it.
+ * The last call has ended, or another one has begun. It returned what the task has read since, if
+ * there was no other call in between, or what it has written, for a call that does both; otherwise
+ * these are bounds.
  */
 GLOBAL int call_returned(struct live *l)
 {
@@ -171,7 +169,7 @@ GLOBAL int call_returned(struct live *l)
 	}
 	if (!calls || bytes > most)
 		bytes = most;
-	/* Others have a part in it. What is asked of the cache alone ends with a page. */
+	/* Other code adds its own part. A request to the cache alone ends at a page. */
 	end = s->due_pos + bytes;
 	if (calls > 1 && !s->read_end && bytes < most) {
 		end &= ~((1ull << page_shift) - 1);
@@ -190,9 +188,9 @@ static __always_inline void call_finish(struct live *l, __u64 syscr)
 		call_returned(l);
 }
 
-/* Does this event belong to the same call as the last one? Calls that the kernel does not count
- * in syscr (AIO, kernel threads, io_uring without a seen submission) are identified by their
- * range. */
+/* Whether this event belongs to the same call as the last one. Calls that the kernel does not
+ * count in syscr (AIO, kernel threads, io_uring without a seen submission) are identified by
+ * their range. */
 static __always_inline bool call_same(struct task_state *s, struct inode *inode, __u64 id,
 				      __u64 index, __u64 last)
 {
@@ -200,7 +198,7 @@ static __always_inline bool call_same(struct task_state *s, struct inode *inode,
 	       (last == s->read_last || (s->read_end && last <= s->read_last));
 }
 
-/* Does this event belong to the same call as the last one, if it shows what is left to read? */
+/* The same for an event that shows what is left to read. */
 static __always_inline bool call_goes_on(struct live *l, struct inode *inode, __u64 id, __u64 last)
 {
 	struct task_state *s = &l->s;
@@ -226,10 +224,10 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 	if (c.again && s->read_id == URING_CALL && s->read_inode == (__u64)inode &&
 	    s->read_last == last && s->read_begin == c.pos >> page_shift)
 		return;
-	/* Calls of AIO and in a worker end without moving syscr. A tracepoint comes after the wait
-	 * of the very call. */
+	/* Calls of AIO and of workers end without a change of syscr. A tracepoint comes after
+	 * the wait of the same call. */
 	read_wait_finish(l, config.reads_by_call ? NO_CALL : id);
-	/* A window that opened no call (io_uring) has begun to note what this one misses. */
+	/* A window that opened no call (io_uring) has begun to record this call's misses. */
 	if (s->read_inode || !c.alone) {
 		s->miss_first = ~0ull;
 		s->miss_last = 0;
@@ -259,12 +257,12 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		call_due(l, inode, &c, count);
 	else if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
-	/* The file may be chosen only now. */
+	/* The file may only be chosen now. */
 	if (!c.again && trace_may(inode))
 		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
 }
 
-/* The part before it went out whole, or there would be no next one. */
+/* The previous part was returned completely, or there would be no next one. */
 GLOBAL int due_next_part(struct live *l, __u64 inode)
 {
 	struct task_state *s;

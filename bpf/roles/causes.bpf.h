@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why a page leaves the cache, from the context of the delete event. Owns the decision only. Cheap
- * facts come first. A stack walk (about 3 us) is used only where nothing else shows the cause, and
- * its answer is kept for the rest of that system call.
+ * Why a page is evicted, from the context of the delete event. Owns only the decision. Cheap facts
+ * come first. A stack walk (about 3 us) is used only if nothing else shows the cause, and its
+ * result is kept for the rest of that system call.
  */
 #ifndef CAUSES_BPF_H
 #define CAUSES_BPF_H
@@ -12,7 +12,7 @@
 
 enum { RECLAIM_NONE, RECLAIM_DIRECT, RECLAIM_MEMCG };
 
-/* write(2) to /proc/sys/vm/drop_caches: a proc file whose name begins so. */
+/* write(2) to /proc/sys/vm/drop_caches: a proc file with this beginning of its name. */
 static __always_inline bool is_drop_caches(struct file *file)
 {
 	__u64 name, wanted;

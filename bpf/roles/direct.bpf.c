@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Direct reads: bytes that went past the cache. They never enter a hit ratio.
- *
- * A read is noted where it begins and counted where it ends, by what it gave: a filesystem may
- * refuse it, begin again when the reader's memory was not there, or have the rest read through the
- * cache. Where this kernel shows no such end, it is counted where it begins, cut at EOF.
+ * Direct reads: bytes that bypassed the cache. They never enter a hit ratio. A read is recorded at
+ * its start and counted at its end, with its result: a filesystem may refuse it, restart it when
+ * the reader's memory was not resident, or read the rest through the cache. If this kernel does not
+ * show the end, the read is counted at its start, cut at EOF.
  */
 #include "bpf/state/counts.bpf.h"
 #include "bpf/roles/hooks.bpf.h"
@@ -28,7 +27,8 @@ static __always_inline void direct_count(struct live *l, struct kiocb *iocb, __u
 	row_add(row, C_direct_read_bytes, bytes);
 }
 
-/* end: where it must end to be counted there. before: what the same call read already. */
+/* end: the place where it must end to be counted there. before: bytes that the same call has
+ * already read. */
 GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 before, __u32 end)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
@@ -50,7 +50,7 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	size = pos < size ? size - pos : 0;
 	if (count > size)
 		count = size;
-	/* Others return to their caller when they are queued. */
+	/* Others return to their caller once they are queued. */
 	if (end == DIRECT_DONE && READ(iocb, ki_complete))
 		ends |= END(DIRECT_QUEUED);
 	if ((shared.direct_ends & ends) == ends) {
@@ -65,9 +65,10 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 }
 
 /*
- * The noted read gave so many bytes, in all that its call did. iocb: another's end is not its. Its
- * end in an interrupt may come into the midst of that where it is queued: one of both takes it.
- * (The build without an atomic exchange is for kernels that do not show where a read is queued.)
+ * The recorded read returned this many bytes, in its whole call. iocb: the end of another request
+ * does not count. A read may end in an interrupt while its submission is being recorded: only one
+ * of the two takes it. (The build without atomic exchange is for kernels that do not show the
+ * submission.)
  */
 GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
 {
@@ -93,7 +94,7 @@ int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned
 		direct_begin(l, addr_of(l, iocb), addr_of(l, iter), done_before, DIRECT_DONE));
 }
 
-/* Of functions whose first two arguments are those of any read. */
+/* For functions whose first two arguments are those of any read. */
 #define DIRECT_BEGIN(function, name, end)                                                          \
 	ON_ENTRY(function, name, EV_DIRECT, direct_begin(l, ADDR(l, iocb), ADDR(l, iter), 0, end), \
 		 struct kiocb *iocb, struct iov_iter *iter)
@@ -101,9 +102,9 @@ int BPF_PROG(direct_read_tp, struct kiocb *iocb, struct iov_iter *iter, unsigned
 DIRECT_BEGIN(__iomap_dio_rw, direct_read, DIRECT_DONE)
 
 /*
- * The state that has the noted read. An asynchronous read may end in an interrupt of any task,
- * even while a program of ours runs: then nothing is touched. The caller of a synchronous one is
- * the running task.
+ * The state with the recorded read. An asynchronous read may end in an interrupt of any task, even
+ * while one of our programs runs; then nothing is changed. The caller of a synchronous one is the
+ * running task.
  */
 static __always_inline struct live *direct_live(bool async)
 {
@@ -123,14 +124,14 @@ int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 	l = direct_live(READ(iocb, ki_complete));
 	if (l && l->s.direct_iocb == (__u64)iocb) {
 		live_runs(l, EV_DIRECT);
-		/* Read again: a plain number, not the argument that it equals. */
+		/* Read again as a plain number instead of the equal argument. */
 		direct_end(l, *(volatile __u64 *)&l->s.direct_iocb, ret);
 	}
 	alone_end();
 	return 0;
 }
 
-/* It is about to work out what the tracepoint says, and frees what it works it out from. */
+/* It is about to compute the tracepoint's value, and frees its inputs. */
 static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 {
 	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
@@ -144,7 +145,7 @@ static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 	bytes = BPF_CORE_READ(dio, error) ? 0 : BPF_CORE_READ(dio, size);
 	if (pos + bytes > size)
 		bytes = size - pos;
-	/* A hook at the beginning of the function does not see what was read before. */
+	/* A hook at the function's entry does not see what was read before. */
 	if (bpf_core_field_exists(dio->done_before))
 		before = BPF_CORE_READ(dio, done_before);
 	l->s.direct_before = before;
@@ -154,14 +155,14 @@ static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 ON_ENTRY_OF(iomap_dio_complete, direct_done, direct_live(BPF_CORE_READ(dio, iocb, ki_complete)),
 	    direct_done(l, dio), struct iomap_dio *dio)
 
-/* It goes on without its caller; its completion is some other task's. */
+/* It continues without its caller; its completion runs in another task. */
 SEC("?tp_btf/iomap_dio_rw_queued")
 int BPF_PROG(direct_queue_tp)
 {
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, l->s.direct_iocb, -EIOCBQUEUED));
 }
 
-/* Functions that read past the cache in ways of their own: of block devices, of NFS, of FUSE. */
+/* Functions that bypass the cache in their own way: for block devices, NFS and FUSE. */
 DIRECT_BEGIN(blkdev_direct_IO, dio_block, DIRECT_BLOCK)
 DIRECT_BEGIN(nfs_file_direct_read, dio_nfs, DIRECT_NFS)
 
@@ -172,9 +173,9 @@ int BPF_PROG(dio_block_x, struct kiocb *iocb, struct iov_iter *iter, long ret)
 }
 
 /*
- * Where no function can be hooked, direct reads of block devices are known by the bios they queue:
- * bytes read, but not refused reads. A task that waits for one bio may be a filesystem that reads
- * for itself; a read of the device itself waits this way only for its own.
+ * If no function can be hooked, direct reads of block devices are recognised by their bios: bytes
+ * read, but no refused reads. A task that waits for one bio may be a filesystem reading for itself;
+ * a read of the device itself waits this way only for its own bio.
  */
 static __always_inline bool bio_may_be_direct(struct bio *bio)
 {
@@ -196,7 +197,7 @@ GLOBAL int direct_bio(struct live *l, __u64 bio_addr)
 {
 	struct bio *bio = CAST(bio, bio_addr);
 	__u64 end = (__u64)READ(bio, bi_end_io), hint = HINT_OWN;
-	/* A call that takes several has one of them in its own memory. */
+	/* A call with several bios has one of them in its own memory. */
 	__u64 own = bio_addr - bpf_core_field_offset(struct blkdev_dio, bio), dio = own;
 	struct inode *inode = device_inode(READ(bio, bi_bdev));
 	struct file_row *row;
@@ -231,7 +232,7 @@ int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, lo
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
 }
 
-/* Its type may be a module's. */
+/* Its type may belong to a module. */
 static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
 {
 	return (__u64)BPF_CORE_READ(io, iocb);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Faults of file mappings. A fault may fire both hooks, and each of them again when it is retried:
- * it is one fault while the task's fault counters stand still, and what it was (major, minor) is
- * read from them when they move. Pages mapped around a fault are an upper bound of what is used.
+ * Faults of file mappings. A fault may fire both hooks, and each again on a retry. Events belong to
+ * one fault while the task's fault counters stay the same; when they change, they show its type
+ * (major, minor). Pages mapped around a fault are an upper bound of the used ones.
  */
 #include "bpf/roles/hooks.bpf.h"
 #include "bpf/kernel/folio.bpf.h"
 #include "bpf/state/counts.bpf.h"
 #include OF_BUILD(page_state.bpf.h)
 
-/* For a fault that is known only by the pages mapped around it. */
+/* For a fault known only by the pages mapped around it. */
 #define NO_PAGE (~0ull)
 
-/* True for a fault not seen before. */
+/* True for a new fault. */
 static __noinline int fault_open(struct live *l, struct inode *inode, __u64 index)
 {
 	struct task_struct *t = CAST(task_struct, l->task);
@@ -32,7 +32,7 @@ static __noinline int fault_open(struct live *l, struct inode *inode, __u64 inde
 	return 1;
 }
 
-/* The mapping at the address of the running fault, if the fault is about it. */
+/* The mapping at the address of the current fault, if the fault is about it. */
 static __noinline int trace_note_vma(struct live *l, __u64 mapping, __u64 first, __u64 last)
 {
 	struct vma_seen seen = {.l = l};
@@ -92,10 +92,11 @@ GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 	if (!(__u32)shared.outstanding[outstanding_slot(READ(inode, i_ino))] &&
 	    !(again && s->stalls))
 		return 0;
-	/* The retry of a fault that slept: if the page was prefetched it came late. */
+	/* The retry of a fault that slept: if the page was prefetched, it came late. */
 	waited = again && s->stalls && s->stall_kind == STALL_FAULT && s->stall_id == s->fault_id;
 	settle(l, addr_of(l, inode), index, index, waited ? C_used_late : C_used);
-	/* The folio is mapped as a whole: use of its other pages is invisible from now on. */
+	/* The folio is mapped as a whole, so the use of its other pages is invisible from now
+	 * on. */
 	if (folio_span(l, mapping, index, &first, &last) && first != last)
 		settle(l, addr_of(l, inode), first, last, C_untracked);
 	settle_asked(l);
@@ -176,7 +177,7 @@ static __always_inline int fault_of(struct live *l, __u64 vmf)
 
 ON_ENTRY(filemap_fault, fault, EV_FAULT, fault_of(l, ADDR(l, vmf)), struct vm_fault *vmf)
 
-/* Also where it then finds nothing to map: what it asks for is an upper bound all the same. */
+/* Also if it then finds nothing to map, because its request is an upper bound anyway. */
 ON_ENTRY(filemap_map_pages, map_pages, EV_MAP,
 	 map_pages(l, fault_mapping(l, ADDR(l, vmf)), first, last), struct vm_fault *vmf,
 	 unsigned long first, unsigned long last)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs on a function's entry: one by fentry (name_fn) and the same by kprobe (name_kp), for the
- * plan to choose from. Owns what makes two of one.
+ * Programs on a function's entry, once for fentry (name_fn) and once for kprobe (name_kp), from
+ * which the plan chooses. Owns the macros that make both.
  */
 #ifndef HOOKS_BPF_H
 #define HOOKS_BPF_H
 
 #include "bpf/state/live.bpf.h"
 
-/* The address that a pointer argument is: of fentry the verifier gives it a type. */
+/* A pointer argument as an address, because the verifier types it for fentry. */
 #define ADDR(l, arg) (ARGS_ARE_TYPED ? addr_of(l, arg) : (__u64)(arg))
 
-/* With the state that get finds as l; what follows call are the function's arguments. */
+/* With the state from get as l; the arguments after call are the function's. */
 #define ON_ENTRY_OF(function, name, get, call, ...)                                                \
 	SEC("?fentry/" #function)                                                                  \
 	int BPF_PROG(name##_fn, __VA_ARGS__)                                                       \

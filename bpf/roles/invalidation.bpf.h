@@ -8,8 +8,8 @@
 
 #include "bpf/state/live.bpf.h"
 
-/* Is the file that this system call reads or writes one of O_DIRECT? Of calls that name none, those
- * that submit many are taken for direct ones: what they do to the cache else leaves no page. */
+/* Whether the file of this system call was opened with O_DIRECT. Calls without a file that
+ * submit many requests count as direct: nothing else that they do evicts pages. */
 static __always_inline bool call_is_direct(struct task_struct *t, __u64 regs)
 {
 	struct file *file;
@@ -30,16 +30,15 @@ static __always_inline bool call_is_direct(struct task_struct *t, __u64 regs)
 	return file && READ(file, f_flags) & O_DIRECT;
 }
 
-/* For an io_uring worker, which may open a file as well. */
+/* For an io_uring worker, which may also open files. */
 static __always_inline bool worker_is_direct(struct task_struct *t)
 {
 	return !worker_is_shown(t) || READ(worker_request(t), file, f_flags) & O_DIRECT;
 }
 
 /*
- * What invalidate_inode_pages2_range() takes out goes because a direct read or write passes by the
- * cache, or because the filesystem holds it for stale. A thread of the kernel ends direct writes
- * of others.
+ * invalidate_inode_pages2_range() removes pages because a direct read or write bypasses the cache,
+ * or because the filesystem considers them stale. A kernel thread ends the direct writes of others.
  */
 static __noinline int cause_of_invalidation(struct live *l)
 {

@@ -9,7 +9,7 @@
 #include "bpf/roles/calls.bpf.h"
 #include "bpf/roles/requests.bpf.h"
 
-/* Notes what a task waits for now, which may differ from before. A read may fault on its
+/* Records what a task waits for now, which may differ from before. A read may fault on its
  * destination, and both wait. */
 static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 {
@@ -26,8 +26,8 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 }
 
 /*
- * The file that a read call of number nr waits for. No descriptor shows it for AIO and io_uring
- * workers: the per-read hook does, and without it the window that the task has just opened.
+ * The file for which a read call of number nr waits. For AIO and io_uring workers no descriptor
+ * shows it; the per-read hook does, or else the window that the task has just opened.
  */
 static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
 {
@@ -73,8 +73,8 @@ static __always_inline void stall_begin(struct live *l, struct task_struct *prev
 		stall_file(l, prev, nr);
 		if (config.reads_by_call && shared.read_on && s->read_id == s->stall_id)
 			read_sleeps(l);
-		/* Without the per-read hook nothing closes a window: whoever sees the call judges.
-		 */
+		/* Without the per-read hook nothing closes a window: the hook that sees the call
+		 * decides. */
 		if (!config.reads_by_call && (!shared.read_on || read_awaits(l, s->stall_id)))
 			s->flags |= TASK_AWAITED;
 	}
@@ -86,7 +86,7 @@ static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
 }
 
-/* Its own reads come back to a task that waits for a ring: ring_woke() in reads.bpf.h. */
+/* Its own reads return to a task that waits for a ring: ring_woke() in reads.bpf.h. */
 static __always_inline bool waits_for_ring(struct live *l)
 {
 	if (!l->regs || REGS_NR(l->regs) != NR_io_uring_enter)
@@ -154,7 +154,7 @@ static __noinline int switched_told(__u64 *ctx)
 	return switched((void *)ctx[1], (void *)ctx[2], ctx[0], (__u32)ctx[3]);
 }
 
-/* Before 5.18 the state is the task's alone. */
+/* Before 5.18 the state belongs to the task alone. */
 static __noinline int switched_untold(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1];
@@ -165,8 +165,8 @@ static __noinline int switched_untold(__u64 *ctx)
 	return switched(prev, (void *)ctx[2], ctx[0], state);
 }
 
-/* The part that other processes pay for is in the programs themselves, the rest in a function: a
- * program then has no registers to save. */
+/* The part that other processes pay for is in the programs, the rest in a function, so that a
+ * program has no registers to save. */
 SEC("?tp_btf/sched_switch")
 int switch_tp(__u64 *ctx)
 {
@@ -194,7 +194,7 @@ static __always_inline int forked(struct live *l, struct task_struct *parent,
 		return 0;
 	st = state_make(child);
 	if (!st) {
-		/* The iterator comes again. */
+		/* The iterator will come again. */
 		if (shared.seeding)
 			shared.seeds_missed++;
 		else
@@ -248,8 +248,8 @@ int BPF_PROG(exit_tp, struct task_struct *t, bool group_dead)
 	return WITH_LIVE(l, EV_FORK_EXIT, exited(l, t, group_dead));
 }
 
-/* Before 6.16 nothing shows which thread of a process is last, and two that end at once both find
- * no live thread. The first to come here counts, because both come after the last one's step. */
+/* Before 6.16 nothing shows which thread of a process is last, and two that end at once both
+ * find no live thread. The first one here counts, because both arrive after the last one's step. */
 static __always_inline int exited_untold(struct live *l, struct task_struct *t)
 {
 	struct task_state *st;
@@ -272,7 +272,7 @@ int BPF_PROG(exit1_tp, struct task_struct *t)
 	return WITH_LIVE(l, EV_FORK_EXIT, exited_untold(l, t));
 }
 
-/* Where the kernel does not keep the state with the task. */
+/* For kernels without task storage. */
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(task_free_tp, struct task_struct *t)
 {
@@ -286,7 +286,7 @@ static __always_inline void moved_itself(struct live *l)
 		live_keep(l);
 }
 
-/* A task moved: what CPUs believe of their running task is stale. */
+/* A task moved, so the CPUs' state of their running tasks is stale. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_struct *task,
 	     bool threadgroup)
@@ -299,15 +299,14 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	moves_note(now);
 	tallies_close();
-	/* A task that moves itself may run for long before another event shows it. If the switch
-	 * to it is ever missed, after one from a task that the kernel hides, its state must be
-	 * stored: otherwise what it was charged with is lost. */
+	/* A task that moves itself may run for long before the next event. If the switch to it
+	 * is missed, after a task that the kernel hides, its state must be stored: otherwise its
+	 * charges are lost. */
 	if (task == current_task())
 		WITH_LIVE(l, EV_FORK_EXIT, moved_itself(l));
 	if (TYPED(task, pid) != TYPED(task, tgid))
 		return 0;
-	/* The tracepoint fires after the move: where the task came from is known of those that were
-	 * counted. */
+	/* The tracepoint fires after the move; the origin is known for counted tasks. */
 	now_in = cgroup_matches(task);
 	tgid = TYPED(task, tgid);
 	known = now_in || bpf_map_lookup_elem(&marks_left, &tgid);
@@ -340,7 +339,7 @@ static __always_inline void list_member(struct task_struct *t, __u32 tgid)
 		bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST);
 }
 
-/* Takes the processes named in seeds, or those inside the cgroup, into the job. */
+/* Adds the processes named in seeds, or those inside the cgroup, to the job. */
 SEC("?iter/task")
 int seed_task(struct bpf_iter__task *ctx)
 {
@@ -369,10 +368,10 @@ int seed_task(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	shared.seeds_found++;
-	/* In a cgroup it may have had an event already. */
+	/* In a cgroup it may already have had an event. */
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);
-	/* In this order: an end in between finds it counted. */
+	/* The order matters: an exit in between finds it counted. */
 	if (TYPED(t, pid) == TYPED(t, tgid)) {
 		if (belongs_by_cgroup())
 			mark_inherit(st, tgid);
@@ -384,8 +383,7 @@ int seed_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where no helper returns them: any task's system call shows where on its stack the registers
- * are. */
+/* If no helper returns them: any task's system call shows where its registers are on the stack. */
 SEC("?tp_btf/sys_enter")
 int BPF_PROG(regs_tp, struct pt_regs *regs)
 {

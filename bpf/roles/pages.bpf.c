@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pages entering and leaving the cache: the events behind every exact figure. An add is classed by
- * what its task is doing (adds.bpf.h). A delete is charged to the page's owner, never to current;
- * its cause is a second fact (causes.bpf.h). pages.bpf.h of the build updates the state of the
- * page and the counters.
+ * Pages entering and leaving the cache: the events that every exact figure comes from. An add is
+ * classified by what its task is doing (adds.bpf.h). A delete is charged to the page's owner, never
+ * to current; its cause is a separate fact (causes.bpf.h). pages.bpf.h of the build updates the
+ * state of the page and the counters.
  */
 #include "bpf/state/live.bpf.h"
 #include "bpf/roles/causes.bpf.h"
@@ -21,7 +21,7 @@ int BPF_PROG(page_delete_tp, struct folio *folio)
 	return WITH_LIVE(l, EV_DELETE, folio_deleted(l, ctx, folio));
 }
 
-/* Reclaim scopes: what is deleted inside them is charged to them. */
+/* Reclaim scopes: pages deleted inside them are charged to them. */
 static __always_inline int reclaim_set(__u32 scope)
 {
 	return WITH_LIVE(l, EV_DELETE, l->s.reclaim = scope);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The job's processes: how many there were and how many are alive. Owns the marks that have each
- * counted once, whoever comes upon it first: the hook of its fork, that of its end, the iterator.
+ * The job's processes: how many there were and how many are alive. Owns the marks that make each
+ * one count once, whichever comes first: the hook of its fork, the hook of its end, or the
+ * iterator.
  */
 #ifndef PROCESSES_BPF_H
 #define PROCESSES_BPF_H
@@ -23,7 +24,7 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 	}
 }
 
-/* A process, in the state of its leader: counted among the job's processes; counted as alive;
+/* Marks in the state of a process's leader: counted among the job's processes; counted as alive;
  * ended, so that the iterator is too late; its last thread has ended. */
 enum {
 	COUNTED_EVER = 1 << 0,
@@ -32,7 +33,7 @@ enum {
 	COUNTED_DEAD = 1 << 3,
 };
 
-/* The iterator comes upon a child before the hook of its fork has run. */
+/* The iterator may find a child before the hook of its fork has run. */
 static __always_inline void process_joins(struct task_state *st)
 {
 	__u32 was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE);
@@ -41,7 +42,7 @@ static __always_inline void process_joins(struct task_state *st)
 		processes_add(!(was & COUNTED_EVER), 1);
 }
 
-/* The first thread ends, and others go on. */
+/* The first thread ends, and others continue. */
 static __always_inline void mark_leave(struct task_struct *t)
 {
 	struct task_state *st = state_of(t);
@@ -52,12 +53,12 @@ static __always_inline void mark_leave(struct task_struct *t)
 	counted = st->counted;
 	if (bpf_map_update_elem(&marks_left, &tgid, &counted, BPF_ANY))
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	/* The exit of the last thread may have looked for them already. */
+	/* The exit of the last thread may already have looked for them. */
 	if (!READ_NOW(t, signal, live.counter))
 		bpf_map_delete_elem(&marks_left, &tgid);
 }
 
-/* By who leads the process now. */
+/* Uses the present leader of the process. */
 static __always_inline void mark_inherit(struct task_state *st, __u32 tgid)
 {
 	__u32 *left = st->counted ? NULL : bpf_map_lookup_elem(&marks_left, &tgid);
@@ -66,7 +67,7 @@ static __always_inline void mark_inherit(struct task_state *st, __u32 tgid)
 		marks_set(st, *left);
 }
 
-/* It moved; should the first thread have ended, its state is not the one that goes on. */
+/* The process moved; if the first thread has ended, its state is not the valid one. */
 static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
 {
 	__u32 *left = bpf_map_lookup_elem(&marks_left, &tgid);
@@ -75,8 +76,8 @@ static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
 		*left = st->counted;
 }
 
-/* A process inside the cgroup ends: was it counted as alive? A member at the start of counting may
- * end before the iterator reaches it. */
+/* A process inside the cgroup ends: whether it was counted as alive. A member at the start of
+ * counting may end before the iterator reaches it. */
 static __always_inline bool member_ends(struct task_struct *t)
 {
 	struct task_state *st = state_make(TYPED(t, group_leader));

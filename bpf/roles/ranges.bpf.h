@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The range a read call asked for, from the registers of its system call, the request it was
- * submitted as, or, where those do not explain it, the event alone. Owns each kind of call's way of
- * telling it; counts nothing.
+ * The range that a read call asked for: from the registers of its system call, from its submission,
+ * or, if those do not explain the event, from the event alone. Owns the rules for each kind of
+ * call; counts nothing.
  */
 #ifndef RANGES_BPF_H
 #define RANGES_BPF_H
@@ -10,17 +10,17 @@
 #include "bpf/state/live.bpf.h"
 
 struct call {
-	__u64 pos;  /* first byte asked */
-	__u64 end;  /* byte after the last asked */
-	__u64 last; /* last page asked; differs from the event's only for a call in parts */
-	bool parts; /* sendfile, copy_file_range: the kernel reads it pipe by pipe */
-	bool again; /* a call that was counted already */
+	__u64 pos;  /* first requested byte */
+	__u64 end;  /* byte after the last requested one */
+	__u64 last; /* last requested page; differs from the event's only for a call in parts */
+	bool parts; /* sendfile, copy_file_range: the kernel reads one pipe's worth at a time */
+	bool again; /* an already counted call */
 	bool uring; /* known from its submission */
-	bool alone; /* its windows opened no call: what it missed is noted already */
-	bool told;  /* ioac.rchar and ioac.syscr move when it is over */
+	bool alone; /* its windows opened no call: its misses are recorded already */
+	bool told;  /* ioac.rchar and ioac.syscr change at its end */
 };
 
-/* What the event alone shows. */
+/* The range that the event alone shows. */
 static __always_inline void call_from_event(__u64 index, __u64 last, struct call *c)
 {
 	c->pos = index << page_shift;
@@ -33,21 +33,21 @@ static __always_inline void call_from_event(__u64 index, __u64 last, struct call
 	c->told = false;
 }
 
-/* System calls that read in the kernel what they need. */
+/* System calls that read files inside the kernel for their own use. */
 static __always_inline bool nr_executes(long nr)
 {
 	return nr == NR_execve || nr == NR_execveat || nr == NR_finit_module;
 }
 
-/* The kernel adds up what they return. It does not so for splice, AIO and io_uring. */
+/* The kernel adds up what they return. It does not do so for splice, AIO and io_uring. */
 static __always_inline bool nr_is_told(long nr)
 {
 	return nr == NR_read || nr == NR_pread64 || nr == NR_readv || nr == NR_preadv ||
 	       nr == NR_preadv2 || nr == NR_sendfile || nr == NR_copy_file_range || nr_executes(nr);
 }
 
-/* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes more of a vector,
- * and of a list of requests more is not looked at. */
+/* include/uapi/linux/uio.h, include/uapi/linux/aio_abi.h: no system call takes a longer vector,
+ * and longer request lists are not read further. */
 enum { IOV_MAX = 1024, IOCBS_MAX = 1024, VECTOR_BASIC = 64 };
 
 struct iov_walk {
@@ -56,7 +56,7 @@ struct iov_walk {
 	bool compat; /* of a 32-bit program: half as long */
 };
 
-/* Loops by the helper are walked once by the verifier, whatever their length. */
+/* The verifier walks a helper's loop once, whatever its length. */
 STEP iov_step(__u32 i, struct iov_walk *w)
 {
 	struct iovec v;
@@ -77,7 +77,7 @@ unknown:
 	return 1;
 }
 
-/* 0: it is empty or cannot be read. */
+/* 0: empty or unreadable. */
 static __always_inline __u64 iov_total(__u64 iov, __u64 nr, bool compat)
 {
 	struct iov_walk w = {.iov = iov, .compat = compat};
@@ -88,13 +88,13 @@ static __always_inline __u64 iov_total(__u64 iov, __u64 nr, bool compat)
 	return w.total;
 }
 
-/* A pipe that is shorter than what was asked takes a page in each of its places, the rest of the
- * first one among them: the end that fits last. */
+/* A pipe that is shorter than the request takes one page per slot, and the rest of the first
+ * page in its own slot: the last end that fits. */
 static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 {
 	__u64 low = pos & ((1ull << page_shift) - 1), fit = last + !low;
 
-	/* A part that stops short within that page is followed by one that does not. */
+	/* A part that stops early within that page is followed by one that does not. */
 	if ((end - 1) >> page_shift == last)
 		return end;
 	fit <<= page_shift;
@@ -102,11 +102,11 @@ static __always_inline __u64 part_end(__u64 pos, __u64 end, __u64 last)
 }
 
 /*
- * An event says nothing of its request but the last page, and requests for the same pages may be
- * in flight at once. So it counts one that is not counted yet: of those that end there the one that
- * begins last and not after it. Each request has at least one event at or after its first page, so
- * that none is left over when all are over: a request that was left to the event of another one
- * begins no later than that, and may have its turn at any event of the other.
+ * An event only shows the last page of its request, and several requests for the same pages may be
+ * in flight. So it counts one uncounted request: among those that end there, the one that begins
+ * last but not after the event. Each request has at least one event at or after its first page, so
+ * none remains when all have ended: a request that lost its event to another one begins no later
+ * than that, and may use any event of the other.
  */
 static __always_inline bool uring_fits(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
 				       __u64 last)
@@ -119,7 +119,7 @@ struct uring_walk {
 	__u64 mapping, index, last;
 	__u32 tgid;
 	bool waiting;
-	__u32 best; /* 1 + its way; 0: none */
+	__u32 best; /* 1 + its slot; 0: none */
 	__u64 best_pos;
 };
 
@@ -139,7 +139,7 @@ STEP uring_find_step(__u32 way, struct uring_walk *w)
 	return 0;
 }
 
-/* 1 + the way of the one that fits; 0: none. */
+/* 1 + the matching slot; 0: none. */
 GLOBAL int uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last, bool waiting)
 {
 	struct uring_walk w = {
@@ -149,8 +149,8 @@ GLOBAL int uring_find(__u32 tgid, __u64 mapping, __u64 index, __u64 last, bool w
 	return w.best;
 }
 
-/* One of this range is counted, if there still is one. The range is what it is while the state
- * stays: another CPU may have given the place away since it was found. */
+/* Counts one request of this range, if any is left. The range is valid while the state stays:
+ * another CPU may have reused the slot since it was found. */
 static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 mapping, __u64 index,
 				       __u64 last, struct call *c)
 {
@@ -164,7 +164,7 @@ static __always_inline bool uring_take(struct uring_read *u, __u32 tgid, __u64 m
 	       __sync_val_compare_and_swap(&u->state, state, state - 1) == state;
 }
 
-/* The event's range, where no submission explains it. */
+/* The event's range, if no submission explains it. */
 GLOBAL int call_from_uring(__u32 tgid, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct uring_read *u;
@@ -207,7 +207,7 @@ struct iocb {
 struct iocb_walk {
 	__u64 task, list, mapping;
 	__u64 index, last; /* of the event */
-	__u64 pos, end;	   /* of the request that is found; end 0: none */
+	__u64 pos, end;	   /* of the matching request; end 0: none */
 };
 
 STEP iocb_step(__u32 i, struct iocb_walk *w)
@@ -230,8 +230,8 @@ STEP iocb_step(__u32 i, struct iocb_walk *w)
 	return 1;
 }
 
-/* io_submit runs its requests one after the other and does not say which: the one that ends where
- * this event does. */
+/* io_submit runs its requests one after the other without showing which: takes the one that ends
+ * where this event does. */
 GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	__u64 regs = l ? l->regs : 0;
@@ -241,7 +241,7 @@ GLOBAL int call_from_iocbs(struct live *l, __u64 mapping, __u64 index, __u64 las
 	if (!l || !c)
 		return 0;
 	w.task = l->task;
-	nr = regs_compat(regs) ? 0 : REGS_ARG2(regs); /* of another layout */
+	nr = regs_compat(regs) ? 0 : REGS_ARG2(regs); /* with another layout */
 	w.list = REGS_ARG3(regs);
 	LOOP(nr < IOCBS_MAX ? nr : IOCBS_MAX, VECTOR_BASIC, iocb_step, &w);
 	if (w.end) {
@@ -258,7 +258,7 @@ static __always_inline __u32 pipe_offset_bytes(__u64 regs, long nr)
 	return nr == NR_sendfile && regs_offset_is_short(regs) ? 4 : 8;
 }
 
-/* sendfile, splice, copy_file_range: c stays as it is where they do not explain the event. */
+/* sendfile, splice, copy_file_range: c stays unchanged if they do not explain the event. */
 GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	__u64 regs, ptr, count, pos, size;
@@ -282,7 +282,7 @@ GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last
 	if (count > MAX_RW_COUNT)
 		count = MAX_RW_COUNT;
 	if (nr == NR_copy_file_range) {
-		/* Alone of them it is cut at EOF ahead (generic_copy_file_checks()). */
+		/* It is the only one that is cut at EOF in advance (generic_copy_file_checks()). */
 		size = READ(CAST(address_space, mapping), host, i_size);
 		if (pos < size && count > size - pos)
 			count = size - pos;
@@ -301,7 +301,7 @@ GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last
 	return 0;
 }
 
-/* A splice of io_uring, which always runs in a worker. False: it is another request. */
+/* A splice of io_uring, which always runs in a worker. False: another kind of request. */
 static __always_inline bool call_from_splice(struct task_struct *t, __u64 mapping, __u64 index,
 					     __u64 last, struct call *c)
 {
@@ -334,7 +334,7 @@ static __always_inline bool call_from_splice(struct task_struct *t, __u64 mappin
 	return true;
 }
 
-/* The rarer calls. Falls back to the event where the registers do not explain it. */
+/* The rarer calls. Uses the event alone if the registers do not explain it. */
 GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last, struct call *c)
 {
 	struct task_struct *t;
@@ -348,7 +348,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	t = CAST(task_struct, l->task);
 	regs = l->regs;
 	call_from_event(index, last, c);
-	/* A kernel thread that reads for itself, a loop device's, say. */
+	/* A kernel thread that reads for itself, such as a loop device. */
 	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return 0;
 	nr = l->regs ? REGS_NR(regs) : NR_io_uring_enter;
@@ -368,8 +368,8 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		if (count > MAX_RW_COUNT)
 			count = MAX_RW_COUNT;
 		if (!count) {
-			/* The vector cannot be read: the first byte is known, the end to the page.
-			 */
+			/* The vector cannot be read: the first byte is known, the end only to
+			 * the page. */
 			if (pos >> page_shift <= index) {
 				c->pos = pos;
 				c->told = true;
@@ -384,7 +384,7 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 		c->told = true;
 		return 0;
 	} else {
-		/* Task work of io_uring runs at the end of any call, and of an interrupt. */
+		/* Task work of io_uring runs at the end of any call or interrupt. */
 		return call_from_uring(READ(t, tgid), mapping, index, last, c);
 	}
 	if (pos >> page_shift > index || (pos + count - 1) >> page_shift != last)
@@ -427,7 +427,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		return;
 	}
 	if (!RANGES_BY_REGISTERS) {
-		/* No hook but the window's came: of the range it knows all that counts. */
+		/* Only the window's hook fired: it knows everything of the range that matters. */
 		call_from_event(index, last, c);
 		return;
 	}
@@ -437,7 +437,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(CAST(task_struct, l->task), (__u32)REGS_ARG1(regs));
 
-		/* A request of io_uring may run at the end of the read of something else. */
+		/* A request of io_uring may run at the end of another read. */
 		pos = file && file_leads_to(file, (__u64)READ(inode, i_mapping)) ? READ(file, f_pos)
 										 : ~0ull;
 	} else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Readahead windows: who asked, for which range, before the pages arrive. A window is what the
- * next adds of this task are classed by; its size is what it really added (pages.bpf.c), since the
- * arguments here are from before the kernel's clamps.
+ * Readahead windows: the cause and the range, before the pages arrive. A window classifies the next
+ * adds of this task; its size is what it really added (pages.bpf.c), because the arguments here are
+ * not yet clamped by the kernel.
  */
 #include "bpf/roles/hooks.bpf.h"
 #include OF_BUILD(page_state.bpf.h)
@@ -73,14 +73,15 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 			return 0;
 		}
 	}
-	/* page_cache_sync_ra(): with FADV_RANDOM or no readahead it reads just what was asked. */
+	/* page_cache_sync_ra(): with FADV_RANDOM or without readahead it reads exactly the
+	 * request. */
 	if (kind == WIN_SYNC && (READ(file, f_mode) & FMODE_RANDOM || !READ(ra, ra_pages)))
 		kind = WIN_FORCED;
 	if (s->read_inode != (__u64)inode || s->read_id != id ||
 	    (last != s->read_last && !(s->read_end && last <= s->read_last))) {
-		/* A call's first sign. io_uring and AIO may come back to it from another context:
-		 * there the per-read hook alone counts it. An async window starts at the head of
-		 * the marked folio, which may lie before the first page asked. */
+		/* The first sign of a call. io_uring and AIO may return to it from another
+		 * context: then only the per-read hook counts it. An async window starts at the
+		 * head of the marked folio, which may lie before the first requested page. */
 		__u64 regs = l->regs;
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
@@ -97,7 +98,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 		call_open(l, inode, id, (kind & WIN_KIND) == WIN_ASYNC ? last : index, last,
 			  shared.read_on);
 		l->note.file = 0;
-		/* The per-read hook will come to this very page. */
+		/* The per-read hook will reach this very page. */
 		s->read_next = s->read_begin;
 	}
 	window_open(l, inode, id, kind, origin, s->read_begin, s->read_last);
@@ -133,7 +134,7 @@ int BPF_PROG(async_ra_tp, struct inode *inode, unsigned long index, struct file_
 		window_asked(l, PLAIN(inode, inode), index, PLAIN(file_ra_state, ra), req, false));
 }
 
-/* For the functions that contain the tracepoints. ra: 0 if the control knows it. */
+/* For the functions that contain the tracepoints. ra: 0 if control has it. */
 GLOBAL int window_of_control(struct live *l, __u64 control, __u64 ra, __u64 req, __u32 sync)
 {
 	struct readahead_control *c = CAST(readahead_control, control);
@@ -160,9 +161,9 @@ ON_ENTRY(page_cache_async_ra, async_ra4, EV_WINDOW,
 	 struct file_ra_state *ra, struct page *page, unsigned long req)
 
 /*
- * The step below: it opens a window only where neither sync nor async did. In a fault that is
- * read-around; elsewhere force_page_cache_ra() for advice, in chunks of one window. True: it opened
- * one for advice.
+ * The step below: it opens a window only if neither sync nor async did. In a fault that is
+ * read-around; elsewhere it is force_page_cache_ra() for advice, in chunks of one window. True: it
+ * opened one for advice.
  */
 static __always_inline bool window_step_of(struct live *l, struct inode *inode)
 {
@@ -195,12 +196,12 @@ static __always_inline int window_step(struct live *l, struct inode *inode, __u6
 
 	if (file && l->s.win_kind & WIN_IN_FAULT)
 		row_name_below(l, inode, CAST(file, file));
-	/* It may be the first that happens to the file, which is chosen by that. */
+	/* It may be the file's first event, which decides about tracing. */
 	if (advised && trace_chooses(l))
 		live_row(l, inode, HINT_OWN, JOB_WATCHED);
 	if (!trace_may(inode))
 		return 0;
-	/* Of no read and no fault: what was asked for by advice comes before what it did. */
+	/* Outside reads and faults: an advice request is recorded before its effects. */
 	if (l->s.win_inode == (__u64)inode && l->s.win_lo > l->s.win_hi)
 		trace_advice_now(l, inode);
 	trace_window(l, inode, file, hook, index, pages);
@@ -227,8 +228,8 @@ GLOBAL int window_step_of_control(struct live *l, __u64 control, __u32 hook, __u
 {
 	struct readahead_control *c = CAST(readahead_control, control);
 
-	/* Where nothing is traced nobody looks at them: compilers would not pass them then, and the
-	 * verifier takes what is not passed for an error. */
+	/* Without traces no code uses them: compilers would not pass them then, and the verifier
+	 * rejects a missing argument. */
 	barrier_var(hook);
 	barrier_var(pages);
 	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host))),

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The per-read hook where no tracepoint is: functions below each buffered read. The tracepoint is
- * in read_tp.bpf.c of the build. They are the only programs on the hit path.
+ * The per-read hook without a tracepoint: functions below each buffered read. read_tp.bpf.c of the
+ * build has the tracepoint. They are the only programs on the hit path.
  */
 #include "bpf/roles/hooks.bpf.h"
 #include "bpf/roles/reads.bpf.h"
 #include OF_BUILD(plain.bpf.h)
 
 /*
- * io_uring comes back to a read that had to wait: with IOCB_WAITQ where it was submitted, from task
- * work with what it had to remember of it, or in a worker, which sees a read first only when it was
- * forced there.
+ * io_uring returns to a read that had to wait: with IOCB_WAITQ where it was submitted, from task
+ * work with its saved state, or in a worker, which sees a read first only if it was forced there.
  */
 static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
 {
@@ -27,8 +26,8 @@ static __always_inline bool uring_comes_back(struct live *l, struct kiocb *iocb)
 }
 
 /*
- * Where no tracepoint is: the function below each buffered read, at the beginning of each batch of
- * folios (of the whole call before 5.12), with what the call has still to read. iter 0: not shown.
+ * Without a tracepoint: the function below each buffered read, at the beginning of each batch of
+ * folios (of the whole call before 5.12), with what the call still has to read. iter 0: not shown.
  */
 GLOBAL int read_call(struct live *l, __u64 iocb_addr, __u64 count, __u64 iter)
 {
@@ -78,8 +77,8 @@ int BPF_PROG(read_iter_fn, struct kiocb *iocb, struct iov_iter *iter)
 	return l ? read_call(l, addr_of(l, iocb), TYPED(iter, count), addr_of(l, iter)) : 0;
 }
 
-/* This kernel looks a page up before it checks the size: an event at the end of the file is not a
- * read. Later kernels check the size first. */
+/* This kernel looks a page up before it checks the size, so an event at the end of the file is
+ * not a read. Later kernels check the size first. */
 static __always_inline int read_whole(struct live *l, __u64 iocb, __u64 iter)
 {
 	struct kiocb *k = CAST(kiocb, iocb);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Handles a read event: lookups, hits, bytes, and the fate of prefetched pages that a call reads.
- * No helper call while the reader stays on one file without pages of unknown fate.
+ * Needs no helper call while the reader stays on one file without pages of open fate.
  */
 #ifndef READS_BPF_H
 #define READS_BPF_H
@@ -11,10 +11,9 @@
 #include OF_BUILD(page_state.bpf.h)
 
 /*
- * The call slept for I/O before this event. The folio at index is the one it waited for, if it was
- * for any: a wait drops the folio and looks it up again, or ends the batch before it. If the call
- * did not add it itself, it was on its way for somebody else's sake: a delayed hit, a late
- * prefetch.
+ * The call slept for I/O before this event. It waited for the folio at index, if for any: after a
+ * wait it drops the folio and looks it up again, or ends the batch before it. If the call did not
+ * add it itself, it was on its way for another reason: a delayed hit, a late prefetch.
  */
 GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 {
@@ -59,8 +58,8 @@ out:
 	return 0;
 }
 
-/* A read of io_uring goes on that the task has waited for at its ring. Where a function is the
- * hook, it is seen to begin as well. */
+/* An io_uring read continues that the task has waited for at its ring. If the hook is a
+ * function, it also saw its beginning. */
 static __always_inline void ring_woke(struct live *l, struct inode *inode, bool by_call, bool retry)
 {
 	struct task_state *s = &l->s;
@@ -76,7 +75,7 @@ static __always_inline void ring_woke(struct live *l, struct inode *inode, bool 
 	ring_forget(s);
 }
 
-/* A function is seen before its lookup: what others added meanwhile the call has read as well. */
+/* The function is seen before its lookup, so the call has also read what others added meanwhile. */
 static __always_inline void read_settle_last(struct live *l, struct inode *inode)
 {
 	struct task_state *s = &l->s;
@@ -134,8 +133,8 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 	ahead = shared.outstanding[outstanding_slot(READ(inode, i_ino))];
 	if (!(__u32)ahead || (s->read_ahead == ahead >> 32 && s->read_settled > last))
 		return 0;
-	/* The range since the call's last event and the range ahead of it: a fate is settled when
-	 * the call asks for the page, before it can be evicted. */
+	/* The range since the call's last event and the range ahead of it: a fate is settled
+	 * when the call requests the page, before it can be evicted. */
 	from = index;
 	if (s->read_settled < from)
 		from = s->read_settled;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether a task that goes to sleep inside of asynchronous requests reads the page cache: what AIO
- * submits may be writes as well, and so may what a worker of io_uring does. Owns that question.
+ * Whether a task that sleeps inside asynchronous requests reads the page cache: AIO may submit
+ * writes as well, and a worker of io_uring may write. Owns that decision.
  */
 #ifndef REQUESTS_BPF_H
 #define REQUESTS_BPF_H
 
 #include "bpf/roles/ranges.bpf.h"
 
-/* Without a loop helper only the first requests of a longer list are read, because each is
- * verified again. */
+/* Without a loop helper only the first requests of a longer list are read, because the verifier
+ * checks each separately. */
 #define REQUESTS_BASIC 8
 
 struct requests_walk {
@@ -36,8 +36,8 @@ STEP requests_step(__u32 i, struct requests_walk *w)
 	return 1;
 }
 
-/* io_submit runs them one after the other and does not say which: of a list that has both nobody
- * knows. */
+/* io_submit runs them one after the other without showing which: for a list of reads and writes
+ * the answer is unknown. */
 GLOBAL int requests_read(struct live *l)
 {
 	struct requests_walk w = {};
@@ -54,7 +54,7 @@ GLOBAL int requests_read(struct live *l)
 	return w.read && !w.other;
 }
 
-/* A worker of io_uring sleeps: whether in a read. Where that is not shown it is taken for one. */
+/* Whether a sleeping worker of io_uring is in a read. If that is not shown, a read is assumed. */
 static __always_inline bool worker_reads(struct task_struct *t)
 {
 	struct io_kiocb *req;

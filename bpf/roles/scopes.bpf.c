@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Functions that only drop pages from the cache: evictions inside them have their cause, whichever
- * task runs them. Their ends come from fexit, which misses none. A return probe may miss some, so
- * there are no such scopes by kprobe; a stack shows the cause instead (causes.bpf.h).
+ * task runs them. fexit shows their ends without misses. A return probe may miss some, so there are
+ * no such scopes for kprobes; a stack shows the cause instead (causes.bpf.h).
  */
 #include "bpf/roles/invalidation.bpf.h"
 
@@ -33,7 +33,7 @@ static __always_inline int scope_set(__u32 scope)
 SCOPE_BEGIN(generic_fadvise, fadvise, EVICT_DONTNEED)
 SCOPE_END(generic_fadvise, fadvise)
 
-/* No direct read or write is so long that it takes all of a file. */
+/* No direct read or write is long enough to invalidate a whole file. */
 static __always_inline int invalidation_set(__u64 last_page)
 {
 	bool all = last_page >= ~0ull >> 1 >> page_shift;
@@ -55,8 +55,8 @@ SCOPE_END(drop_pagecache_sb, drop)
 SEC("?fentry/truncate_inode_pages_range")
 int BPF_PROG(truncate_in_fn, struct address_space *mapping)
 {
-	/* Its file may have lost a part of its last page and no page: reads of it are to be looked
-	 * at before their end is known again. */
+	/* Its file may have lost part of its last page but no page: reads take the full path
+	 * until its end is known again. */
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(READ(mapping, host, i_ino))],
 			     OUTSTANDING_ADD);
 	return scope_set(1 + EVICT_TRUNCATE);

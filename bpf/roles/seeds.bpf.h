@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Forks and ends while the job's processes are still looked for: who is to be taken in with its
- * parent, and whose child each other one is. The iterator that takes them in is in job.bpf.c.
+ * Forks and exits while the job's processes are being found: which ones join with their parent, and
+ * the parents of all others. The iterator that adds them is in job.bpf.c.
  */
 #ifndef SEEDS_BPF_H
 #define SEEDS_BPF_H
@@ -11,8 +11,8 @@
 
 #define ANCESTORS_MAX 32
 
-/* Whose child t is, and all above it: of a parent that is ending its end may have been noted by
- * nobody, and its children are still its own. Known already: so are those above. */
+/* The parents of t and of its ancestors. If a parent is ending, its exit may not be recorded,
+ * but its children are still its own. Known already: so are those above. */
 STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
@@ -30,8 +30,8 @@ static __noinline void note_ancestors(__u64 task)
 	LOOP(ANCESTORS_MAX, ANCESTORS_MAX, ancestor_step, &task);
 }
 
-/* In place where there is one, of a process of the same number that ended: user space walks the
- * map, and an element that is replaced moves. */
+/* Updates an existing entry of an ended process with the same number in place: user space walks
+ * the map, and a replaced element would move. */
 static __always_inline long note_parent(__u32 tgid, const struct seed_note *note)
 {
 	struct seed_note *noted = bpf_map_lookup_elem(&parents, &tgid);
@@ -43,11 +43,11 @@ static __always_inline long note_parent(__u32 tgid, const struct seed_note *note
 }
 
 /*
- * While processes are taken in, what CPUs believe of their running task is old. A child of one that
- * is to be taken in is to be taken in too; of any other it is noted whose child it is, for that may
- * be found to be of the job when neither it nor its parent is there any more. A line of processes,
- * each of which forks the next one and ends, may be faster than whoever looks: it is taken in as
- * soon as the first one of it is found to be of the job, however long ago that ended.
+ * While processes are added, the CPUs' state of their running tasks is old. A child of a process to
+ * be added is added too; for any other child its parent is recorded, because that may turn out to
+ * belong to the job after both have ended. A chain of processes, each of which forks the next one
+ * and exits, may be faster than the scan: it is added as soon as its first process is found to
+ * belong to the job, however long ago that ended.
  */
 static __always_inline bool seed_forks(struct live *l, struct task_struct *parent,
 				       struct task_struct *child)
@@ -69,18 +69,18 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 		note_ancestors(addr_of(l, READ(PLAIN(task_struct, parent), group_leader)));
 	if (err)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	/* Without a name its end would not be known for that of one that was counted. */
+	/* Without a name its exit would not be recognised as that of a counted process. */
 	return inside && !err;
 }
 
-/* The same of a process that ends: is it one that was counted? */
+/* The same for a process that exits: whether it was counted. */
 static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 {
 	struct task_struct *leader = TYPED(t, group_leader);
 	__u32 tgid = tgid_in(&shared.own_pids, t);
 	struct task_state *st;
 
-	/* Without room for it the scan of /proc has to do. */
+	/* If it does not fit, the scan of /proc must suffice. */
 	note_ancestors(addr_of(l, leader));
 	/* The iterator finds it without a live thread. */
 	if (!bpf_map_lookup_elem(&seeds, &tgid))

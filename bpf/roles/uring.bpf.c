@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * io_uring: the range of each read, when it is submitted. No register shows it, and a request that
- * has to wait returns from task work or in a worker. Reads that bypass the cache are left out: no
- * event would ever take them from the table.
+ * io_uring: the range of each read, recorded at its submission. No register shows it, and a request
+ * that has to wait returns from task work or in a worker. Reads that bypass the cache are left out,
+ * because no event would ever remove them from the table.
  */
 #include "bpf/state/counts.bpf.h"
 #include "bpf/roles/ranges.bpf.h"
 
-/* The file of a fixed slot. The table of 6.13; NULL on kernels with another one. */
+/* The file of a fixed slot, in the table of 6.13; NULL on kernels with another table. */
 static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb *req, __u32 nr)
 {
 	struct io_rsrc_node *node;
@@ -23,7 +23,7 @@ static __always_inline struct file *file_of_slot(struct live *l, struct io_kiocb
 	return CAST(file, READ(node, file_ptr) & ~7ull);
 }
 
-/* The request's file is looked up when it is issued; its number is in the place of the flags. */
+/* The request's file is looked up when it is issued; its number is stored instead of the flags. */
 static __always_inline struct file *file_of_req(struct live *l, struct io_kiocb *req)
 {
 	__u32 fd = READ(req, cqe.fd);
@@ -32,7 +32,7 @@ static __always_inline struct file *file_of_req(struct live *l, struct io_kiocb 
 						   : file_of_fd(CAST(task_struct, l->task), fd);
 }
 
-/* No event of the read leads to the path, where its pages are cached. */
+/* No event of the read leads to the path when its pages are cached. */
 static __always_inline void name_below(struct live *l, struct file *file)
 {
 	struct inode *inode = READ(file_of_pages(file), f_mapping, host);
@@ -75,7 +75,7 @@ static __always_inline bool range_of_req(struct live *l, struct io_kiocb *req, s
 	return (__s64)r->pos >= 0 && r->end > r->pos;
 }
 
-/* One more of a range that is known. */
+/* One more request of a known range. */
 static __always_inline bool uring_more(struct uring_read *u, struct uring_read *r)
 {
 	__u32 state = *(volatile __u32 *)&u->state;
@@ -92,7 +92,7 @@ static __always_inline bool uring_more(struct uring_read *u, struct uring_read *
 struct uring_places {
 	__u64 last;
 	__u32 tgid;
-	__u32 free, old; /* 1 + its way; 0: none */
+	__u32 free, old; /* 1 + its slot; 0: none */
 	__u32 pad;
 	__u64 free_tick, old_tick;
 };
@@ -117,8 +117,8 @@ STEP uring_oldest_step(__u32 way, struct uring_places *p)
 	return 0;
 }
 
-/* 1 + the way of the range counted longest ago; where all wait, of the one submitted longest ago.
- * 0: none. */
+/* 1 + the slot of the range counted longest ago; if all are waiting, of the one submitted
+ * longest ago. 0: none. */
 GLOBAL int uring_oldest(__u32 tgid, __u64 last)
 {
 	struct uring_places p = {.tgid = tgid, .last = last};
@@ -145,7 +145,7 @@ static __always_inline int submitted(struct live *l, struct io_kiocb *req)
 		if (u && uring_more(u, &r))
 			return 0;
 	}
-	/* Another CPU may want the same place: whoever takes it fills it. */
+	/* Another CPU may want the same slot: the one that takes it fills it. */
 	for (int attempt = 0; attempt < URING_WAYS; attempt++) {
 		u = uring_way(r.tgid, last, uring_oldest(r.tgid, last));
 		if (!u)
@@ -160,7 +160,7 @@ static __always_inline int submitted(struct live *l, struct io_kiocb *req)
 		u->tgid = r.tgid;
 		u->read_on = r.read_on;
 		u->tick = r.tick;
-		/* A new generation: who looked at the place before does not change it now. */
+		/* A new generation, so that a CPU that read the old slot does not change it now. */
 		__sync_lock_test_and_set(&u->state,
 					 (state & ~(__u32)URING_TAKEN) + URING_TAKEN + 2);
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a read waits for, found when the task goes to sleep: the file, by the descriptor of its
- * system call, which needs no per-read hook. Where that hook is a function, it runs before the
- * wait, so the page is found here too: a lookup ends with the first folio that is not read yet.
+ * What a read waits for, found when the task goes to sleep: the file, from the descriptor of its
+ * system call, which needs no per-read hook. If that hook is a function, it runs before the wait,
+ * so the page is found here too: a lookup ends with the first folio that is not read yet.
  */
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H
@@ -12,8 +12,8 @@
 #include OF_BUILD(by_call.bpf.h)
 #include OF_BUILD(page_state.bpf.h)
 
-/* Where the call is seen before its wait: one that goes past the cache is not seen at all, and what
- * it waits for is not the file's that was read before. */
+/* For a hook that sees the call before its wait: a call that bypasses the cache is not seen at
+ * all, and its wait does not belong to the previously read file. */
 static __always_inline bool read_may_sleep(const struct task_state *s, __u64 syscr)
 {
 	return !config.reads_by_call || !shared.read_on ||
@@ -21,9 +21,9 @@ static __always_inline bool read_may_sleep(const struct task_state *s, __u64 sys
 }
 
 /*
- * The inode whose cached pages the read call of the running task waits for, or 0. A call whose
- * window was seen reads through the cache. For any other call the descriptor shows whether it may:
- * a wait is for a page in the cache.
+ * The inode whose cached pages the running task's read call waits for, or 0. A call with a window
+ * reads through the cache. For any other call the descriptor shows whether it may: a wait is for a
+ * page in the cache.
  */
 static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr)
 {
@@ -48,7 +48,8 @@ static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr
 	return addr_of(l, inode);
 }
 
-/* Notes in whose row the sleep that begins is to be counted; none: whoever sees the call. */
+/* Records the row in which the sleep that begins will count; none: the hook that sees the call
+ * decides. */
 GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 {
 	struct task_state *s;
@@ -67,7 +68,7 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	if (s->wait_epoch == l->epoch && was.ino == s->wait_file.ino &&
 	    was.dev == s->wait_file.dev && was.gen == s->wait_file.gen)
 		return 0;
-	/* The row and the file's name, while there is a descriptor. */
+	/* The row and the file's name, while the descriptor exists. */
 	s->wait_epoch = l->epoch;
 	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
 	return 0;
@@ -79,7 +80,7 @@ static __always_inline bool read_awaits(struct live *l, __u64 syscr)
 	struct address_space *mapping;
 	struct folio *f;
 
-	/* A window that no event closed may be another file's, which may be gone. */
+	/* A window that no event closed may belong to another file, which may no longer exist. */
 	if (!window_is_open(s, syscr) ||
 	    (s->wait_file.ino && s->wait_file.ino != READ(CAST(inode, s->win_inode), i_ino)))
 		return true;
@@ -92,7 +93,7 @@ struct wait_walk {
 	struct live *l;
 	__u64 mapping;
 	__u64 index, last;
-	__u64 first, end; /* of the folio that is waited for; first > end: none */
+	__u64 first, end; /* of the folio it waits for; first > end: none */
 };
 
 STEP wait_step(__u32 i, struct wait_walk *w)
@@ -115,8 +116,8 @@ STEP wait_step(__u32 i, struct wait_walk *w)
 }
 
 /*
- * If the call did not add it itself, it was on its way for somebody else's sake: a delayed hit, a
- * late prefetch. The inode is there, for the call is.
+ * If the call did not add it itself, it was on its way for another reason: a delayed hit, a late
+ * prefetch. The inode exists, because the call does.
  */
 GLOBAL int read_sleeps(struct live *l)
 {

@@ -2,11 +2,9 @@
 /*
  * Keeps other programs off this CPU while a program counts. The state of the running task, the
  * cells and the scratch memory belong to one CPU. A kernel that may switch tasks inside a program
- * (tracepoints since 7.0) would let another program run in between. Owns how that is prevented.
- *
- * On older kernels nothing disables preemption for fentry and fexit programs either. Where those
- * kernels switch tasks inside themselves, the plan chooses kprobes, which disable preemption
- * themselves.
+ * (tracepoints since 7.0) would let another program run in between. Owns the protection. On older
+ * kernels nothing disables preemption for fentry and fexit programs either; if such a kernel
+ * switches tasks inside itself, the plan chooses kprobes, which disable preemption themselves.
  */
 #ifndef ALONE_BPF_H
 #define ALONE_BPF_H

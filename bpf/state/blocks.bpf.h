@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the state of a page is: a bit in each word of a chunk, which has 64 pages, in a block of
- * chunks. How it changes: page_state.bpf.h of the build.
+ * The place of a page's state: a bit in each word of a chunk, which has 64 pages, in a block of
+ * chunks. page_state.bpf.h of the build changes it.
  */
 #ifndef BLOCKS_BPF_H
 #define BLOCKS_BPF_H

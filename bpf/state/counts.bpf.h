@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts of an event outside the row at hand: the name of a file below an overlay, and things that
- * end only later: a fault, or a wait for a file that may be gone by then.
+ * Counts of an event outside its own row: the name of a file below an overlay, and events that end
+ * later: a fault, or a wait for a file that may no longer exist by then.
  */
 #ifndef COUNTS_BPF_H
 #define COUNTS_BPF_H
@@ -9,7 +9,7 @@
 #include "bpf/state/live.bpf.h"
 #include OF_BUILD(live_rows.bpf.h)
 
-/* The path of a file that an overlay opened below itself is that of the overlay's. */
+/* A file that an overlay opened below itself has the overlay's path. */
 static __always_inline void row_name_below(struct live *l, struct inode *inode, struct file *file)
 {
 	__u64 file_addr = addr_of(l, file), inode_addr = addr_of(l, inode);
@@ -26,7 +26,7 @@ static __always_inline void counts_add(struct counts_at at, enum counter c, __s6
 		shared_row_add(at.row, c, n);
 }
 
-/* Waiting for a file, and one more of kind (C_NR: nothing more). */
+/* Waiting for a file, and one more of kind (C_NR: no other counter). */
 static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
 				  __u64 stall_ns, __u64 stalls)
 {
@@ -38,7 +38,8 @@ static __noinline int wait_charge(struct live *l, const struct file_key *file, e
 	return 0;
 }
 
-/* The last fault is over when the task's fault counters moved on: it was major or minor. */
+/* The last fault has ended when the task's fault counters changed, which show whether it was
+ * major or minor. */
 GLOBAL int fault_finish(struct live *l)
 {
 	enum counter kind;
@@ -64,7 +65,7 @@ GLOBAL int fault_finish(struct live *l)
 	return 0;
 }
 
-/* A read is submitted: what the ring was waited for so far was something else. */
+/* A read is submitted: earlier waits for the ring were for something else. */
 static __always_inline void ring_forget(struct task_state *s)
 {
 	if (s->stall_kind != STALL_URING)
@@ -76,8 +77,8 @@ static __always_inline void ring_forget(struct task_state *s)
 #define NO_CALL (~0ull) /* no call goes on */
 
 /*
- * Waits of a call that no event of the per-read hook charged, which may be off, or come before the
- * wait: they are charged when the task's next event finds the call over. The inode may be gone.
+ * Waits of a call that no event of the per-read hook charged, because it was off or came before the
+ * wait: charged when the task's next event finds the call ended. The inode may no longer exist.
  */
 static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which open file of the running task an event is about: by the descriptor of its system call.
- */
+/* Which open file of the running task an event is about, from the descriptor of its system call. */
 #ifndef FILES_BPF_H
 #define FILES_BPF_H
 
@@ -19,9 +17,9 @@ static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 }
 
 /*
- * Does this descriptor lead to that cache? On overlayfs the descriptor's inode is the overlay's and
- * the cache belongs to a layer below, so the call must be known to be about it: what it reclaims or
- * faults in on the way is not.
+ * Whether this descriptor leads to that cache. On overlayfs the descriptor's inode is the overlay's
+ * and the cache belongs to a layer below, so the event must be the call's own work: what the call
+ * reclaims or faults in on the way is not.
  */
 static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
 {
@@ -58,14 +56,14 @@ static __always_inline struct file *file_of_call(struct live *l, struct inode *i
 	return NULL;
 }
 
-/* FMODE_BACKING of include/linux/fs.h. 6.14 moved it, and no type shows that but one of a change
- * of the same release. */
+/* FMODE_BACKING of include/linux/fs.h. 6.14 moved it; the only type that shows this is another
+ * change of the same release. */
 static __always_inline __u32 fmode_backing_bit(void)
 {
 	return bpf_core_field_exists(struct dentry___short, d_shortname) ? 24 : 25;
 }
 
-/* Where the path is that a file was opened by. */
+/* Where the path is by which a file was opened. */
 static __always_inline __u64 path_of(struct live *l, struct file *file)
 {
 	__u64 at = addr_of(l, file);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state of the running task. Owns the per-CPU state: finding it (no helper call while nothing
- * changed), refreshing it. Which row an event of the task counts in: live_rows.bpf.h of the build.
- *
- * The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's first
- * switch, it leaves the epoch stale, and the first event refreshes from current: their state is not
- * loaded before, and a kernel may hide tasks from tracing, whose switch is not seen then.
+ * The state of the running task. Owns the per-CPU state: finding it (without a helper call while
+ * nothing changed) and refreshing it. live_rows.bpf.h of the build has the row in which an event
+ * counts. The switch hook keeps live.task right for the job's tasks. For others, and until a CPU's
+ * first switch, it leaves the epoch stale, and the first event refreshes from current: their state
+ * is not loaded earlier, and a kernel may hide tasks from tracing, whose switch is then not seen.
  */
 #ifndef LIVE_BPF_H
 #define LIVE_BPF_H
@@ -16,11 +15,11 @@
 
 #define EPOCH_STALE (1u << 31)
 
-/* STALL_URING: for a ring; whether a read of the page cache ended it is seen later. */
+/* STALL_URING: for a ring; a later event shows whether a read of the page cache ended it. */
 enum { STALL_READ = 1, STALL_FAULT = 2, STALL_URING = 3 };
 
-/* A read of io_uring whose submission was seen: no value of syscr, so that each event is looked up
- * and none is taken for the last one's call because its range ends alike. */
+/* An io_uring read whose submission was seen. The value is never one of syscr, so that each
+ * event is looked up and none is taken for the last call's event with the same end. */
 #define URING_CALL (1ull << 63)
 
 static __always_inline __u64 fault_clock(struct task_struct *t)
@@ -28,7 +27,7 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
 	return READ(t, min_flt) + READ(t, maj_flt);
 }
 
-/* Else by fork: of processes, or of who calibrates. */
+/* Otherwise by fork: a process tree, or the calibration. */
 static __always_inline bool belongs_by_cgroup(void)
 {
 	return config.job_by_cgroup && !shared.calibrating;
@@ -70,7 +69,7 @@ static __always_inline void charge_from_now(struct task_state *st, struct task_s
 	st->syscr_calls = TYPED(t, ioac.syscr);
 }
 
-/* CPU time, and what was read, of a task of the job since they were last charged. */
+/* CPU time and reads of a task of the job since they were last charged. */
 static __always_inline void job_charge(struct live *l, struct task_struct *t)
 {
 	__u64 runtime = TYPED(t, se.sum_exec_runtime);
@@ -105,7 +104,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 	if (st)
 		return st->job;
-	/* io_uring workers are made without the fork tracepoint; they act for their leader. */
+	/* io_uring workers are created without the fork tracepoint; they act for their leader. */
 	if (TYPED(t, flags) & PF_IO_WORKER) {
 		leader = state_of(TYPED(t, group_leader));
 		if (leader)
@@ -114,7 +113,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	return JOB_OTHERS;
 }
 
-/* Moved into or out of the cgroup: counts from now. */
+/* It moved into or out of the cgroup: counts from now. */
 static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
 {
 	if (l->s.job == job)
@@ -129,7 +128,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
 	struct task_state *st = state_of(t);
 
-	/* Nobody's meanwhile, for sweep_charges on another CPU. */
+	/* Belongs to no task meanwhile, for sweep_charges on another CPU. */
 	*(volatile __u64 *)&l->task = 0;
 	order_writes(&l->pad);
 	tally_close();
@@ -139,7 +138,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
-		/* If it belongs to the job, then from now. */
+		/* If it belongs to the job, it does from now. */
 		charge_from_now(&l->s, t);
 	}
 	live_belongs(l, t, job_of(t, st));
@@ -168,7 +167,7 @@ static __always_inline void live_leave(struct live *l)
 	l->s.direct_iocb = 0;
 }
 
-/* The epoch moved, or the switch hook left it open whose state this is. */
+/* The epoch changed, or the switch hook left the owner of this state open. */
 GLOBAL int live_refresh(struct live *l, __u32 now)
 {
 	struct task_struct *t = current_task();
@@ -222,8 +221,8 @@ static __always_inline struct live *live_get(enum event ev)
 }
 
 /*
- * A program whose event is about the running task: runs call with its state as l, and nobody else
- * on this CPU meanwhile. Before the start nothing. UNCOUNTED: call counts that it ran.
+ * A program whose event is about the running task: runs call with its state as l, without other
+ * programs on this CPU. Does nothing before the start. UNCOUNTED: call counts its own runs.
  */
 #define WITH_LIVE_OF(l, get, call)                                                                 \
 	({                                                                                         \
@@ -239,8 +238,8 @@ static __always_inline struct live *live_get(enum event ev)
 #define WITH_LIVE(l, ev, call)	     WITH_LIVE_OF(l, live_get(ev), call)
 #define WITH_LIVE_UNCOUNTED(l, call) WITH_LIVE_OF(l, live_now(), call)
 
-/* Keep this state when the task is switched out. Events call it, the scheduler hook never: making
- * storage allocates. */
+/* Stores this state when the task is switched out. Events call it, the scheduler hook never
+ * does, because creating storage allocates. */
 static __always_inline void live_keep(struct live *l)
 {
 	struct task_state *st;
@@ -253,14 +252,14 @@ static __always_inline void live_keep(struct live *l)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 		return;
 	}
-	/* The iterator may have been here first, for the job. The rest comes with the switch. */
+	/* The iterator may have added it to the job already. The rest comes with the switch. */
 	if (st->job == JOB_OTHERS)
 		st->job = l->s.job;
 	l->s.flags |= TASK_STORED;
 }
 
-/* Facts of the file besides its counters, as they are now. The interval's first event on a file
- * and the first of a call with a descriptor for it read its name. */
+/* Facts of the file besides its counters, at present. Its name is read at the interval's first
+ * event on the file, and at the first of a call with a descriptor for it. */
 static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
 					__u64 hint, bool by_call)
 {
@@ -274,12 +273,12 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 		(row->flags & ROW_NAMED) | ROW_SIZED | (READ(inode, i_nlink) ? 0 : ROW_DELETED);
 	if (row->flags & ROW_NAMED || (by_call && !own))
 		return;
-	/* A stranger's path is better than none, and not the one the job used. */
+	/* Another process's path is better than none, but is not the one that the job used. */
 	if (name_send(l, addr_of(l, inode), hint, by_call) && own)
 		row->flags |= ROW_NAMED;
 }
 
-/* Where what happened to a file counts that may be gone. */
+/* The row for events of a file that may no longer exist. */
 struct counts_at {
 	struct file_row *row; /* NULL: nowhere */
 	bool cell;	      /* of this CPU alone */

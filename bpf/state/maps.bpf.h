@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Every map and every variable shared with user space, declared once. capture/map_memory.c sizes
- * the page state for the machine's memory.
+ * the page state by the machine's memory.
  */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
@@ -12,7 +12,7 @@
 #include "bpf/shared.h"
 #include "bpf/kernel/arch.bpf.h"
 
-/* The state of the running task, one cell a CPU: a lookup the JIT inlines. */
+/* The state of the running task, one cell per CPU: a lookup that the JIT inlines. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -20,16 +20,17 @@ struct {
 	__type(value, struct live);
 } lives SEC(".maps");
 
-/* The state of a task that is not running. Made at fork or at its first event, never in the
+/* The state of a task that is not running. Created at fork or at its first event, never in the
  * scheduler; freed with the task. */
 struct {
 	TASK_MAP;
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
-/* Two generations of rows, a for even epochs and b for odd ones: user space moves the epoch on,
- * waits for a grace period and drains the other at leisure, so that no increment is ever lost
- * between a read and a delete. An event takes its epoch once, so all it counts is in one. */
+/* Two generations of rows, a for even epochs and b for odd ones: user space increments the
+ * epoch, waits for a grace period and then drains the other one, so that no increment is lost
+ * between a read and a delete. An event reads its epoch once, so all of its counts are in one
+ * generation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_ROWS);
@@ -44,8 +45,8 @@ struct {
 	__type(value, struct file_row);
 } rows_b SEC(".maps");
 
-/* In front of the rows, one a file and CPU: plain additions instead of a lookup and atomic ones.
- * Each generation has its own, so that they are emptied when nobody writes them. */
+/* In front of the rows, one per file and CPU: plain additions instead of a lookup and atomic
+ * ones. Each generation has its own, so that they are emptied while no program writes them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2 * CELLS_NR);
@@ -53,7 +54,8 @@ struct {
 	__type(value, struct cell);
 } cells SEC(".maps");
 
-/* Page state. Preallocated and never an LRU: a full map refuses, and what it refused is counted. */
+/* Page state. Preallocated and never an LRU: a full map refuses entries, and the refusals are
+ * counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -83,7 +85,7 @@ struct {
 	__type(value, __u64);
 } evictors_b SEC(".maps");
 
-/* In front of them, of each generation. */
+/* In front of these, for each generation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -91,7 +93,7 @@ struct {
 	__type(value, struct evictor_run);
 } evictor_runs SEC(".maps");
 
-/* Which of the others added pages: few, so that both generations are in one. */
+/* Which other processes added pages: few, so both generations share one map. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_ADDERS);
@@ -106,7 +108,8 @@ struct {
 	__type(value, struct job_row);
 } jobs SEC(".maps");
 
-/* Which names were sent already: a cache, so an LRU may forget; the name is then sent again. */
+/* Names that were sent already. It is a cache, so an LRU may drop a name, which is then sent
+ * again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, NR_NAMED);
@@ -124,8 +127,8 @@ struct {
 	__uint(max_entries, REFERENCE_RING_BYTES);
 } references SEC(".maps");
 
-/* Pages of the sample, by their hash, so that only their evictions are sent. User space deletes
- * those above the bound. */
+/* Sampled pages, by hash, so that only their evictions are sent. User space deletes those above
+ * the bound. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_REFERENCE_PAGES);
@@ -154,7 +157,7 @@ struct {
 	__type(value, struct work);
 } works SEC(".maps");
 
-/* Held locks, in a build that has none of the kernel's: see locks.bpf.h. */
+/* Held locks, in a build without the kernel's: see locks.bpf.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_LOCKS);
@@ -170,7 +173,7 @@ struct {
 	__type(value, struct uring_read);
 } uring_reads SEC(".maps");
 
-/* Files that are or were traced; what happens to them. */
+/* Files that are or were traced, and their events. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_TRACED);
@@ -183,7 +186,7 @@ struct {
 	__uint(max_entries, TRACE_RING_BYTES);
 } traces SEC(".maps");
 
-/* Processes the seed iterator takes into the job. */
+/* Processes that the seed iterator adds to the job. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_SEEDS);
@@ -201,7 +204,7 @@ struct {
 } parents SEC(".maps");
 
 /* The marks of processes (COUNTED_* of processes.bpf.h) whose first thread has ended, by process
- * id. An exec of another thread makes that the first one, and the marks were in the old one's
+ * id. After an exec another thread becomes the first one, and the marks were in the old one's
  * state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -215,10 +218,10 @@ struct shared shared;
 struct tally tallies[NR_TALLY_CPUS];
 __u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 
-/* Set before loading, in a section of its own, next to which other constants may exist. */
+/* Set before loading, in a section of its own, in addition to which other constants may exist. */
 const volatile struct config config SEC(".rodata.config");
 
-/* A constant where the architecture has but one: it is shifted by several times in a read. */
+/* A constant if the architecture has only one value, because a read shifts by it several times. */
 #ifdef ARCH_PAGE_SHIFT
 #define page_shift ARCH_PAGE_SHIFT
 #else

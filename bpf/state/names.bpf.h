@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends the name of a file when it is first seen and when it has become another. Owns the walk from
- * a dentry to the root, mounts included. User space assembles the path.
+ * Sends the name of a file when it is first seen and when it has changed. Owns the walk from a
+ * dentry to the root, mounts included. User space assembles the path.
  */
 #ifndef NAMES_BPF_H
 #define NAMES_BPF_H
@@ -10,17 +10,17 @@
 #include "bpf/state/pid_ns.bpf.h"
 #include "bpf/state/rows.bpf.h"
 
-#define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call takes, and mounts */
-#define NAME_DEPTH_BASIC 128  /* and without a loop by helper: more is cut, and marked so */
+#define NAME_DEPTH_MAX	 2100 /* components of the longest path that a call accepts, and mounts */
+#define NAME_DEPTH_BASIC 128  /* without a helper's loop; a longer path is marked as cut */
 #define NAME_LINKS_MAX	 32
 #define HINT_OWN	 1
 
 enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 
-/* For a file without a path: everything there is to know was sent. */
+/* For a file without a path: everything known was sent. */
 #define SIGNATURE_NAMELESS 1
 
-/* Mounts that no path leads to: unmounted while in use (NULL), or a filesystem's own (an error
+/* Mounts without a visible path: unmounted while in use (NULL), or a filesystem's own (an error
  * pointer). The name is then the path from the filesystem's root, or the end of one. */
 static __always_inline bool mount_is_detached(struct mount *m)
 {
@@ -62,7 +62,7 @@ STEP_CALLED name_step(__u32 i, struct name_work **work)
 		}
 	}
 	if ((__u64)READ(d, d_parent) == w->dentry) {
-		/* A place that was moved out of what its mount shows. */
+		/* A directory that was moved out of the part that its mount shows. */
 		w->done = !w->mount || !name_leave_mount(w);
 		return 1;
 	}
@@ -87,7 +87,7 @@ static __always_inline __u64 inode_id(struct inode *inode)
 	return READ(inode, i_ino) * 0x9e3779b97f4a7c15ull + READ(inode, i_generation);
 }
 
-/* Memory of a dentry that was freed may hold another's, or anything. */
+/* Freed memory of a dentry may hold another one, or anything else. */
 static __always_inline bool name_is_alive(const struct name_seen *seen)
 {
 	struct dentry *d = CAST(dentry, seen->dentry);
@@ -97,7 +97,7 @@ static __always_inline bool name_is_alive(const struct name_seen *seen)
 }
 
 /* Facts of a file at the end of its interval: it may have got its first link since it was read,
- * and a write makes a file longer after its pages were added. Below an overlay the name leads to
+ * and a write extends a file after its pages were added. Below an overlay the name leads to
  * another inode. */
 static __always_inline void row_at_end(struct file_row *row, const struct file_key *key,
 				       const struct name_seen *seen)
@@ -152,7 +152,7 @@ static __always_inline void name_walk(const struct name_seen *seen, struct name_
 
 #define NAME_LEAF_ROOM 512 /* of the record, for the leaf; a power of two */
 
-/* Makes the record begin with this directory. */
+/* Begins the record with this directory. */
 static __always_inline bool name_of_dir(struct name_work *w, __u64 dir, __u64 mount)
 {
 	struct dentry *d = CAST(dentry, dir);
@@ -177,8 +177,9 @@ static __always_inline bool name_of_dir(struct name_work *w, __u64 dir, __u64 mo
 }
 
 /*
- * The name of a file at an event: files of one directory come one after the other, so its part is
- * read once. False: the file is the root of a mount, or the path too long: it is walked whole.
+ * The name of a file at an event. Files of one directory come in sequence, so the directory's part
+ * is read once. False: the file is the root of a mount, or the path is too long: a full walk is
+ * needed.
  */
 static __always_inline bool name_beside(struct name_work *w, struct name_seen *seen)
 {
@@ -209,7 +210,7 @@ static __always_inline bool name_beside(struct name_work *w, struct name_seen *s
 	return true;
 }
 
-/* Sends the record as far as it is filled; 0 or an error that is counted. */
+/* Sends the filled part of the record; 0, or an error that is counted. */
 static __always_inline long name_output(struct name_record *rec, __u32 data_len)
 {
 	__u32 len = data_len > NAME_DATA_MAX ? NAME_DATA_MAX : data_len;
@@ -224,7 +225,7 @@ static __always_inline long name_output(struct name_record *rec, __u32 data_len)
 	return -1;
 }
 
-/* A file that has no path: a block device, which user space names, or one without a dentry. */
+/* A file without a path: a block device, which user space names, or one without a dentry. */
 static __always_inline long name_output_bare(const struct file_key *key, struct inode *inode,
 					     __u32 tgid, __u32 flags)
 {
@@ -245,8 +246,9 @@ static __always_inline long name_output_bare(const struct file_key *key, struct 
 	return name_output(rec, 0);
 }
 
-/* Sends the name at seen unless it is the last one sent. sb: the file's; 0: the file is below an
- * overlay, whose filesystem was sent before. A mount that went away leaves the name in place. */
+/* Sends the name at seen unless it was the last one sent. sb: the file's; 0: the file is below
+ * an overlay, whose filesystem was sent before. An unmounted filesystem leaves the name in
+ * place. */
 static __noinline void name_publish(const struct file_key *key, struct name_seen *seen, __u64 sb,
 				    __u32 scratch)
 {
@@ -256,7 +258,7 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 
 	if (!w)
 		return;
-	/* Where a walk is dear to verify there is one, and what it copied may be for nothing. */
+	/* If a walk is expensive to verify there is only one, and its copy may be unnecessary. */
 	copied = NAMES_AT_EVENTS && scratch == SCRATCH_EVENT && name_beside(w, seen);
 	if (!copied)
 		name_walk(seen, w, !NAMES_AT_EVENTS);
@@ -283,7 +285,7 @@ static __noinline void name_publish(const struct file_key *key, struct name_seen
 		seen->signature = w->signature;
 }
 
-/* Where in a dentry the list of its inode's names goes on. */
+/* Where in a dentry the list of its inode's names continues. */
 static __always_inline __u64 alias_offset(void)
 {
 	if (bpf_core_field_exists(struct dentry___anon, d_alias))
@@ -292,7 +294,7 @@ static __always_inline __u64 alias_offset(void)
 }
 
 struct links_walk {
-	__u64 next; /* alias of the dentry to look at */
+	__u64 next; /* alias of the dentry to check */
 	__u64 found;
 };
 
@@ -310,7 +312,7 @@ STEP link_step(__u32 i, struct links_walk *w)
 	return 0;
 }
 
-/* A name that was taken away from a file that has others: one of them. */
+/* After a name of a file was removed: one of its other names. */
 static __always_inline __u64 name_that_leads(__u64 dentry)
 {
 	struct dentry *d = CAST(dentry, dentry);
@@ -323,8 +325,8 @@ static __always_inline __u64 name_that_leads(__u64 dentry)
 	return w.found;
 }
 
-/* Where the name of an inode is to be read at this event, into scratch; see name_send(). Apart from
- * the reading, since the stack of both would be more than there is. */
+/* Finds where to read the name of an inode at this event, into scratch; see name_send().
+ * Separate from the reading, because both together would exceed the stack. */
 enum { NAME_NOT_ASKED, NAME_OF_CALL, NAME_OF_OTHER };
 
 GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
@@ -373,9 +375,9 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 
 /*
  * The name of an inode at an event of the running task: the path of the call's descriptor, of the
- * opened file that the event carries (hint; 0: none; HINT_OWN: the event is what the call asked
- * for), the one it had, or any it has in its filesystem. by_call: only the first will do. Returns 1
- * if it was the first. What was sent before is not sent again.
+ * opened file in the event (hint; 0: none; HINT_OWN: the call requested the event), its previous
+ * one, or any in its filesystem. by_call: only the first is acceptable. Returns 1 if it was the
+ * first. A name that was already sent is not sent again.
  */
 GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 {
@@ -414,8 +416,8 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	return found == NAME_OF_CALL;
 }
 
-/* A file that a process has open as it comes into the job: its reads of cached pages may be seen by
- * no hook. The name is sent when the file is first counted. */
+/* A file that a process has open when it joins the job: no hook may see its reads of cached
+ * pages. The name is sent when the file is first counted. */
 STEP name_open_step(__u32 fd, struct task_struct **task)
 {
 	struct file *file = file_of_fd(*task, fd);
@@ -449,9 +451,9 @@ static __always_inline void names_open(__u64 task)
 	LOOP(nr < OPEN_FILES_MAX ? nr : OPEN_FILES_MAX, OPEN_FILES_BASIC, name_open_step, &t);
 }
 
-/* A file that the job uses: what leaves the cache of it is the job's, whoever brought it. Pages of
- * a block device are for the most part metadata of others' files; those of shared memory are not
- * counted as they come either. */
+/* A file that the job uses: its evicted pages count for the job, whichever task brought them in.
+ * Pages of a block device are mostly metadata of other files, and those of shared memory are not
+ * counted when they are added. */
 static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
 {
 	struct name_seen *seen;
@@ -462,8 +464,8 @@ static __always_inline bool file_is_used(struct inode *inode, const struct file_
 	return seen && seen->used;
 }
 
-/* Out of any event: has the name of a file that was seen become another? seen: a copy, since the
- * map may give the element to another file meanwhile. */
+/* Outside events: whether a file's name has changed. seen: a copy, because the map may give the
+ * element to another file meanwhile. */
 static __always_inline void name_check(const struct file_key *key, struct name_seen *seen)
 {
 	struct inode *inode = CAST(inode, seen->inode);

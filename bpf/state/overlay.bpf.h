@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The file below a file of an overlay: the cache and the readahead state are that one's. Owns the
- * way to it.
+ * The file below an overlay's file, which has the cache and the readahead state. Owns the way to
+ * it.
  */
 #ifndef OVERLAY_BPF_H
 #define OVERLAY_BPF_H
 
 #include "bpf/state/names.bpf.h"
 
-/* The file that holds the pages of one of an overlay: its private data, from 6.14 on the first of a
- * pair, of which the second is the upper layer's, opened when the file was copied up since. */
+/* The file that holds the pages of an overlay's file: its private data; from 6.14 the first of a
+ * pair, whose second is the upper layer's file, opened when the file has been copied up since. */
 static __always_inline bool file_is_one(__u64 file)
 {
 	struct address_space *mapping = READ(CAST(file, file), f_mapping);
@@ -35,7 +35,7 @@ static __always_inline bool file_is_overlay(struct file *file)
 	return READ(file, f_inode, i_sb, s_magic) == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Of any file the one that has the pages: overlays lie two deep at most. */
+/* The file that has the pages, for any file: overlays are at most two deep. */
 static __always_inline struct file *file_of_pages(struct file *file)
 {
 	if (file_is_overlay(file))
@@ -45,8 +45,8 @@ static __always_inline struct file *file_of_pages(struct file *file)
 	return file;
 }
 
-/* A file that an overlay opened below itself: its path is that of the overlay's file. In an
- * overlay of an overlay it is on a mount of its own, which no path leads to. */
+/* A file that an overlay opened below itself: its path is that of the overlay's file. In nested
+ * overlays it is on a mount of its own, which no path leads to. */
 GLOBAL int file_is_below(struct live *l, __u64 file_addr, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -70,7 +70,7 @@ static __always_inline bool trace_file_is(__u64 file, __u64 mapping)
 }
 
 /*
- * Its private data is its address. Since 6.14 it is that of a pair: the file of the layer on which
+ * The private data is its address. Since 6.14 it is that of a pair: the file of the layer on which
  * it was opened, and the upper one if it was copied up since. The latter leads to the cache.
  */
 GLOBAL int trace_file_below(struct live *l, __u64 mapping)

@@ -8,7 +8,7 @@
 
 #include "bpf/state/maps.bpf.h"
 
-#define NO_LEVEL (~0u) /* deeper than any: no process has an id there */
+#define NO_LEVEL (~0u) /* deeper than any namespace: no process has an id there */
 
 static __always_inline __u64 pid_of_process(struct task_struct *t)
 {
@@ -42,7 +42,7 @@ static __always_inline void pid_view_set(struct pid_view *view, __u64 pid, __u32
 	view->level = level;
 }
 
-/* Called in cachemon itself. /proc may be that of a namespace above its own. */
+/* Called in cachemon itself. /proc may belong to a namespace above its own. */
 static __always_inline void pid_views_find(void)
 {
 	struct task_struct *self = current_task();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rows of counters. Owns the keys of files, and the rows of a generation that all CPUs share, one a
- * file: made on demand; when the map is full the counts go to the rest row, so that totals stay
- * exact. How an event counts in one: cells.bpf.h of the build.
+ * Rows of counters. Owns the keys of files, and the rows of a generation that all CPUs share, one
+ * per file: created on demand; when the map is full, counts go to the rest row, so that totals stay
+ * exact. cells.bpf.h of the build counts events in a row.
  */
 #ifndef ROWS_BPF_H
 #define ROWS_BPF_H
@@ -14,7 +14,7 @@ static const struct file_row zero_row;
 /*
  * For a file of btrfs: the device of its subvolume, because a snapshot has the same inode numbers
  * and generations as its origin. If the types of its module are unknown it is dev, as for the
- * trees that no user sees. By offsets: programs can get the kernel's own types, but not those of
+ * internal trees. Uses offsets, because programs can get the kernel's own types, but not those of
  * modules.
  */
 static __noinline __u32 subvolume_dev(struct inode *inode, __u32 dev)
@@ -36,7 +36,7 @@ static __always_inline bool subvolumes_are_one(struct super_block *sb)
 	       READ(sb, s_magic) == BTRFS_SUPER_MAGIC;
 }
 
-/* The device of a file, as stat(2) has it. Devices that are disks have a major number. */
+/* The device of a file, as in stat(2). Devices of disks have a major number. */
 static __always_inline __u32 file_dev(struct inode *inode)
 {
 	struct super_block *sb = READ(inode, i_sb);
@@ -54,7 +54,7 @@ static __always_inline void file_key_of(struct inode *inode, struct file_key *ke
 	key->gen = READ(inode, i_generation);
 }
 
-/* Its pages count: it is a regular file or a block device. */
+/* Whether its pages count: it is a regular file or a block device. */
 static __always_inline bool inode_counts(struct inode *inode)
 {
 	__u16 type = READ(inode, i_mode) & S_IFMT;
@@ -62,8 +62,8 @@ static __always_inline bool inode_counts(struct inode *inode)
 	return type == S_IFREG || type == S_IFBLK;
 }
 
-/* *ret_new is set when it was made now: the caller may send the file's name. NULL
- * only when even the rest row is missing, which user space makes before each flip. */
+/* *ret_new is set if it was created now: the caller may send the file's name. NULL only if even
+ * the rest row is missing, which user space creates before each switch. */
 static __noinline struct file_row *shared_row(const struct file_key *file, __u32 job,
 					      __u32 at_epoch, bool *ret_new)
 {
@@ -78,7 +78,7 @@ static __noinline struct file_row *shared_row(const struct file_key *file, __u32
 	refused = b ? bpf_map_update_elem(&rows_b, &key, &zero_row, BPF_NOEXIST)
 		    : bpf_map_update_elem(&rows_a, &key, &zero_row, BPF_NOEXIST);
 	row = b ? bpf_map_lookup_elem(&rows_b, &key) : bpf_map_lookup_elem(&rows_a, &key);
-	if (row && refused) /* another CPU was first */
+	if (row && refused) /* another CPU was faster */
 		return row;
 	if (row) {
 		__sync_fetch_and_add(&shared.rows_used, 1);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What programs know about a task. Owns the layout; tasks.bpf.h of the build finds it.
- */
+/* What programs know about a task. Owns the layout; tasks.bpf.h of the build finds it. */
 #ifndef TASKS_BPF_H
 #define TASKS_BPF_H
 
@@ -17,15 +15,15 @@ enum {
 };
 
 /*
- * A lookup ends with the folio that triggered an async window, and then waits for that folio
- * alone. If it is present, the window itself waits: for blocks that map the file.
+ * A lookup ends with the folio that triggered an async window, and then waits for that folio only.
+ * If it is present, the window itself waits: for blocks that map the file.
  */
 static __always_inline bool window_is_open(const struct task_state *s, __u64 syscr)
 {
 	return s->win_inode && s->win_kind == WIN_ASYNC && s->win_id == syscr;
 }
 
-/* The address of a task, a plain number: where there is no struct live to take it through. */
+/* The address of a task as a plain number, for code without a struct live. */
 static __always_inline __u64 task_addr(const struct task_struct *t)
 {
 	const void *at = t;
@@ -51,7 +49,7 @@ static __always_inline struct io_kiocb *worker_request(struct task_struct *t)
 	return CAST(io_kiocb, work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0);
 }
 
-/* The mapping of the running task that an address is in. */
+/* The mapping of the running task that contains an address. */
 struct vma_seen {
 	struct live *l;
 	__u64 file; /* struct file; 0: of no file */

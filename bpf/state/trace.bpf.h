@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Traces: all that happens to a few files. Owns which files these are, and what is sent of an
- * event. Programs ask trace_may() before they say anything: one load, as a rule of 0.
- *
- * Of each stratum of sizes those are traced that have the lowest hashes: a file is chosen at its
- * first event of the run if its hash is below the stratum's threshold. When there is no place, the
- * one with the highest hash gives way, and the threshold falls to that. It never rises; so whatever
- * is below it was chosen at its first event.
+ * Traces: every event of a few files. Owns the choice of these files, and what is sent of an event.
+ * Programs ask trace_may() before they record anything: one load, usually 0. In each stratum of
+ * sizes, the files with the lowest hashes are traced: a file is chosen at its first event of the
+ * run if its hash is below the stratum's threshold. If all places are taken, the file with the
+ * highest hash loses its place, and the threshold falls to that hash. It never rises, so every file
+ * below it was chosen at its first event.
  */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
@@ -32,13 +31,13 @@ static __always_inline bool trace_may(struct inode *inode)
 	return shared.tracing.filter[trace_slot(READ(inode, i_ino))];
 }
 
-/* A file may be chosen at the event that runs. */
+/* A file may be chosen at the current event. */
 static __always_inline bool trace_chooses(struct live *l)
 {
 	return shared.tracing.on && l->s.job == JOB_WATCHED;
 }
 
-/* Its place in a file is a union's on some kernels, which the verifier does not follow. */
+/* Its place in a file is in a union on some kernels, which the verifier does not follow. */
 static __always_inline void trace_state_of(struct trace_record *r, __u64 file)
 {
 	struct file_ra_state *ra =
@@ -53,14 +52,14 @@ static __always_inline void trace_state_of(struct trace_record *r, __u64 file)
 	r->state.async_size = READ(ra, async_size);
 	r->state.prev_pos = READ(ra, prev_pos);
 	r->state.mmap_miss = READ(ra, mmap_miss);
-	/* From 6.16 on it and the order are of 16 bits. */
+	/* From 6.16 it and the order have 16 bits. */
 	if (bpf_core_field_exists(ra->order)) {
 		r->state.mmap_miss &= 0xffff;
 		r->state.order = READ(ra, order);
 	}
 }
 
-/* User space looks at the ring by itself before long: it is woken only when that is too late. */
+/* User space polls the ring soon anyway: it is woken only if that would be too late. */
 static __always_inline __u64 trace_wakes(__u32 events)
 {
 	if (events % 64 || bpf_ringbuf_query(&traces, BPF_RB_AVAIL_DATA) < TRACE_RING_BYTES / 4)
@@ -68,7 +67,7 @@ static __always_inline __u64 trace_wakes(__u32 events)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Room for an event of this file; NULL: it is not traced, or no more of it is. */
+/* Reserves an event of this file; NULL: it is not traced, or has its maximum of events. */
 static __always_inline struct trace_record *trace_room(struct live *l, struct inode *inode,
 						       __u8 kind, __u32 *ret_events)
 {
@@ -158,7 +157,7 @@ static __always_inline __u32 trace_hash(const struct file_key *key)
 	return h >> 32;
 }
 
-#define THRESHOLD_TRIES 8 /* of CPUs that take it down at once; after that it is higher */
+#define THRESHOLD_TRIES 8 /* number of CPUs that lower it at once; after that it stays higher */
 
 static __noinline int trace_lower(__u32 stratum, __u32 hash)
 {
@@ -211,9 +210,9 @@ static __noinline int trace_send_begin(struct live *l, __u64 inode_addr)
 	return 0;
 }
 
-/* Which place of the stratum is free, or has the highest hash; was: its word. On its own, as the
- * verifier would follow what comes after from each of them; and a loop, which unrolled would keep
- * all addresses on the stack. */
+/* Which place of the stratum is free, or has the highest hash; was: its word. A separate
+ * function, because the verifier would walk the code after it for each of them; and a loop,
+ * which unrolled would keep all addresses on the stack. */
 GLOBAL int trace_place_of(__u32 stratum, __u64 *was)
 {
 	struct trace_place *places = shared.tracing.places[stratum & (NR_STRATA - 1)];
@@ -240,7 +239,7 @@ GLOBAL int trace_place_of(__u32 stratum, __u64 *was)
 	return best;
 }
 
-/* The file that had a place, as it was: if the place is another's already, nothing is done. */
+/* The previous file of a place: if the place belongs to another file already, nothing is done. */
 static __always_inline void trace_push_out(const struct file_key *file, __u32 number)
 {
 	struct traced *t = bpf_map_lookup_elem(&traced, file);
@@ -280,8 +279,8 @@ static __noinline int trace_settle(struct live *l)
 }
 
 /*
- * The file's first event on this CPU, or the first again after others. Called from deep inside: it
- * and what it calls have small frames.
+ * The file's first event on this CPU, or the first again after other files. Called deep in the
+ * stack: it and its callees have small frames.
  */
 GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 {
@@ -305,7 +304,8 @@ GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 	p->entry.from_epoch = l->epoch;
 	p->entry.events = 0;
 	p->entry.quiet = 0;
-	/* Before the file can be found: who finds it looks at each of its reads. */
+	/* Done before the file can be found, because a program that finds it checks each of its
+	 * reads. */
 	slot = trace_slot(p->file.ino);
 	__sync_fetch_and_add(&shared.tracing.filter[slot], 1);
 	__sync_fetch_and_add(&shared.tracing.live, 1);
@@ -331,7 +331,7 @@ static __always_inline void trace_file_of_call(struct live *l, struct inode *ino
 		trace_file_below(l, mapping);
 }
 
-/* A call, or a part of one, that asks for pos..end. */
+/* A call, or a part of one, that requests pos..end. */
 GLOBAL int trace_read(struct live *l, __u64 inode_addr, __u64 pos, __u64 end, __u64 flags)
 {
 	struct inode *inode = CAST(inode, inode_addr);

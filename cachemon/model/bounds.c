@@ -10,12 +10,12 @@ static bool is_lost(struct opt_i64 n)
 	return n.known && n.value > 0;
 }
 
-/* What was lost, how many, in a sentence. */
+/* What was lost, and how much, as a sentence. */
 struct loss {
 	const char *figures;
 	struct opt_i64 n;
 	const char *before, *after;
-	bool marked; /* as that of struct bound */
+	bool marked; /* kind, as in struct bound */
 };
 
 size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
@@ -88,7 +88,7 @@ unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *f
 	return is_lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
 }
 
-/* Of the greater one. */
+/* Of the larger one. */
 #define DIFFER_MIN 0.01
 
 static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, enum counter direct)
@@ -97,8 +97,8 @@ static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, e
 }
 
 /*
- * Bytes are compared, and not calls: a call that finds the end of a file, and each of a pipe, is
- * one for the kernel and none here, whatever was seen. An estimate differs where its interval does.
+ * Compares bytes, not calls: a call that finds the end of a file, or each call on a pipe, counts
+ * for the kernel but not here, whatever was seen. An estimate differs if its interval does.
  */
 static double missing_share(const struct model_job *job, const struct reads_check *c)
 {

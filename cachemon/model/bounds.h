@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the losses of a run make of its figures: which of them are lower bounds, and why; and
- * whether the kernel counted more or less reads. Owns those judgements and their words, for every
- * format.
+ * What the losses of a run mean for its figures: which are lower bounds, and why; and whether the
+ * kernel counted more or fewer reads. Owns these judgements and their words, for every format.
  */
 #ifndef MODEL_BOUNDS_H
 #define MODEL_BOUNDS_H
@@ -14,20 +13,21 @@ enum { BOUNDS_MAX = 7 };
 struct bound {
 	/* a word for programs: "all", "files", "evictions", "refaults", "reads", "advice" */
 	const char *figures;
-	bool marked;	  /* the figures carry a mark; else it is rows that are missing */
+	bool marked;	  /* the figures carry a mark; else rows are missing */
 	char reason[320]; /* a sentence */
 };
 
-/* Those of a run; how many. */
+/* The bounds of a run; returns their number. */
 size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX]);
 
-/* enum counts_bound of the totals of a watched job, and of a row of one of its files. */
+/* enum counts_bound of a watched job's totals, and of a row of one of its files. */
 unsigned int bounds_of_totals(const struct model_run *run);
 unsigned int bounds_of_row(const struct model_run *run);
-/* Of what lies on a filesystem of this type. */
+/* For a filesystem of this type. */
 unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype);
 
-/* What the probes saw a job read, against the kernel's own count: the tasks' rchar and syscr. */
+/* What the probes saw a job read, compared with the kernel's own count: the tasks' rchar and
+ * syscr. */
 struct reads_check {
 	struct opt_i64 seen_bytes, seen_calls;	   /* read through the cache and past it */
 	struct opt_i64 kernel_bytes, kernel_calls; /* read from anything, by any call */

@@ -35,7 +35,7 @@ struct bytes model_command(const struct model_job *job)
 		return ret;
 	ret.data = at + strlen(command);
 	ret.len = s->len - (size_t)(ret.data - s->data);
-	/* Of a command all the rest is its own. */
+	/* For a command, the whole rest. */
 	end = at == s->data ? NULL : memmem(ret.data, ret.len, user, strlen(user));
 	if (end)
 		ret.len = (size_t)(end - ret.data);
@@ -102,7 +102,7 @@ static void read_run(struct rows *r, struct model_run *run)
 	run->user = rows_bytes(r);
 }
 
-/* What exists, for the message about what does not. */
+/* The existing names, for an error message. */
 static void list_runs(sqlite3 *db, struct errtext *err)
 {
 	struct arena a = {0};
@@ -125,7 +125,7 @@ static void list_runs(sqlite3 *db, struct errtext *err)
 	arena_free(&a);
 }
 
-/* The schema sees to it; all that is in bytes or pages depends on it. */
+/* The schema guarantees it; everything in bytes or pages depends on it. */
 static int check_run(const struct model_run *run, struct errtext *err)
 {
 	enum { PAGE_SIZE_MAX = 1 << 30 };
@@ -232,8 +232,7 @@ static int load_probes(sqlite3 *db, struct model *m, struct errtext *err)
 	return model_rows_end(&r, err);
 }
 
-/* Of a sliced run each estimate has its own reason to be absent, and those that are there are of
- * the job alone. */
+/* In a sliced run each absent estimate has its own reason, and estimates exist only for the job. */
 #define UNMEASURED "SELECT counter, reason FROM unmeasured WHERE run_id = ?1"
 #define ESTIMATES_OF                                                                               \
 	"(SELECT e.* FROM estimate e WHERE e.job_id = "                                            \
@@ -249,7 +248,7 @@ static const char unmeasured_or_estimated[] =
 
 static int load_unmeasured(sqlite3 *db, struct model *m, struct errtext *err)
 {
-	/* hits and hit_ratio are no counters. */
+	/* hits and hit_ratio are not counters. */
 	size_t room =
 		rows_total(db, "SELECT count(*) + 2 FROM unmeasured WHERE run_id = ?1", m->run.id);
 	bool estimates = model_has(db, "run", "cost_budget");
@@ -291,7 +290,7 @@ static int load_shed(sqlite3 *db, struct model *m, struct errtext *err)
 	return model_rows_end(&r, err);
 }
 
-/* Pages whose fate was lost because the map was full, of all jobs that have fates. */
+/* Pages whose fate was lost because the map was full, for all jobs with fates. */
 static void sum_untracked(struct model *m)
 {
 	struct opt_i64 sum = {.known = m->nr_jobs > 0};
@@ -370,7 +369,7 @@ int model_load(sqlite3 *db, const struct model_query *query, struct model *ret_m
 	struct model m = {0};
 	int ret = 0;
 
-	/* One transaction: while a run is being written, all tables are of the same moment. */
+	/* One transaction, so that all tables show the same moment while a run is being written. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return db_read_error(db, err);
 	ret = load_all(db, query, &m, err);

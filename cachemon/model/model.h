@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a report contains, read from the database in one transaction: the run (where and when, how
- * it was measured, what that cost and what was lost), its probes, jobs, files, directories and
- * advice. Owns the types; every output format reads this and nothing else.
+ * The content of a report, read from the database in one transaction: the run (where and when, how
+ * it was measured, its cost and losses), its probes, jobs, files, directories and advice. Owns the
+ * types; every output format reads only this.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -21,13 +21,13 @@ struct model_unmeasured {
 	struct bytes counter, reason;
 };
 
-/* What was given up to keep the cost down. */
+/* Detail that was dropped to reduce the cost. */
 struct model_shed {
 	struct bytes detail, reason;
 	struct opt_i64 from_ns, to_ns; /* since the start; to_ns absent: to the end */
 };
 
-/* What a run cost, by what the probes are for; as columns of run. */
+/* The cost of a run, by purpose of the probes; as the columns of run. */
 enum { MODEL_COST_PARTS = 6 };
 
 struct model_run {
@@ -46,7 +46,7 @@ struct model_run {
 	struct opt_i64 silent_files; /* whose reads may leave no event */
 };
 
-/* Versions that kept no budget saw waits by the per-read hook alone: in its slices. */
+/* Versions without a budget saw waits only by the per-read hook, in its slices. */
 bool model_waits_in_slices(const struct model_run *run);
 
 struct model_file {
@@ -61,16 +61,16 @@ struct model_directory {
 	int64_t id;
 	struct bytes path;
 	struct opt_i64 files;
-	bool files_estimated; /* at least so many */
-	bool subdirectories;  /* with directories below it that got no row */
+	bool files_estimated; /* at least this many */
+	bool subdirectories;  /* includes subdirectories without a row */
 	struct counts counts;
 };
 
 struct model_filesystem {
 	struct bytes type, mount, cover, why;
-	struct opt_i64 dev_major, dev_minor; /* absent: what is on no filesystem of the list */
+	struct opt_i64 dev_major, dev_minor; /* absent: not on a filesystem of the list */
 	struct opt_i64 files;
-	bool files_estimated; /* at least so many */
+	bool files_estimated; /* at least this many */
 	struct counts counts;
 };
 
@@ -88,12 +88,13 @@ struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
-	struct opt_i64 syscr_calls;	   /* that read from anything */
-	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
+	struct opt_i64 syscr_calls;	   /* calls that read from anything */
+	struct opt_i64 oom_kills;	   /* processes that the OOM killer ended at its memory
+					    * limit */
 	struct opt_i64 limit_bytes;	   /* that limit */
 	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
-	bool limit_known;		   /* also that there is none */
-	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
+	bool limit_known;		   /* also absence is recorded */
+	struct opt_i64 outside_read_bytes; /* that no hook saw: at least this many */
 	struct counts counts;
 	struct model_file *files; /* most misses first */
 	size_t nr_files;
@@ -105,7 +106,7 @@ struct model_job {
 	size_t nr_filesystems;
 	struct model_advice *advice;
 	size_t nr_advice;
-	const struct model_detail *detail; /* NULL: not asked for, or of the other processes */
+	const struct model_detail *detail; /* NULL: not requested, or of (others) */
 };
 
 struct analysis;
@@ -114,21 +115,21 @@ struct wording;
 struct model {
 	const char *db; /* the name of its database, for commands; NULL: not known */
 	struct model_run run;
-	const struct analysis *analysis; /* of the advisor; NULL: none was made */
-	const struct wording *wording;	 /* of a language model; NULL: none was asked for */
+	const struct analysis *analysis; /* the advisor's; NULL: no analysis */
+	const struct wording *wording;	 /* a language model's; NULL: none requested */
 	struct model_probe *probes;
 	size_t nr_probes;
 	struct model_unmeasured *unmeasured;
 	size_t nr_unmeasured;
-	struct model_job *jobs; /* the watched ones first, "(others)" last */
+	struct model_job *jobs; /* watched jobs first, "(others)" last */
 	size_t nr_jobs;
 	struct arena arena;
 };
 
 bool model_others(const struct model_job *job);
-/* The command line, or the name of the command of a job that was running; empty: not known. */
+/* The command line, or the name of a running job's command; empty: unknown. */
 struct bytes model_command(const struct model_job *job);
-/* The job a sentence is about: the first watched one, or "(others)" when it is alone. */
+/* The job that a sentence is about: the first watched one, or "(others)" if it is the only one. */
 const struct model_job *model_main_job(const struct model *m);
 
 #endif

@@ -9,7 +9,7 @@
 #include "advisor/load/load_traces.h"
 #include "cachemon/model/model_rows.h"
 
-/* Which file of the list it is, by the kernel's name of it. */
+/* Index in the list, by the kernel's file key. */
 struct identity {
 	uint64_t dev_major, dev_minor, ino, gen;
 	size_t at;
@@ -46,7 +46,7 @@ static int index_files(struct model *m, const struct model_job *job, struct inde
 	return 0;
 }
 
-/* NULL: it is not among those that are listed. */
+/* NULL: not listed. */
 static const struct identity *find_identity(const struct index *in, uint64_t dev_major,
 					    uint64_t dev_minor, uint64_t ino, uint64_t gen)
 {
@@ -65,13 +65,13 @@ static uint64_t pages_of(int64_t bytes, uint64_t page_bytes)
 	return bytes > 0 && page_bytes ? ((uint64_t)bytes + page_bytes - 1) / page_bytes : 0;
 }
 
-/* What goes through the events of one file. */
+/* State of the pass over one file's events. */
 struct walk {
 	uint64_t page_bytes;
 	uint64_t file_pages;
 	struct coverage_pages pages;
 	struct model_detail *detail;
-	bool all; /* its events were gone through */
+	bool all; /* its events were read */
 };
 
 static void look_ahead(void *arg, const struct trace_event *e)
@@ -92,7 +92,7 @@ static void count_advice(struct model_detail *d, const struct trace_event *e)
 		d->advice.calls[e->detail][i - 1]++;
 }
 
-/* Parts of one sendfile are parts. */
+/* The parts of one sendfile are separate reads here. */
 static void count_read(struct model_detail *d, const struct trace_event *e)
 {
 	int size = e->len ? 64 - __builtin_clzll(e->len) : 0;
@@ -112,7 +112,7 @@ static void count_event(void *arg, const struct trace_event *e)
 		count_read(w->detail, e);
 }
 
-/* c is NULL for a file that is not listed: then only its advice is looked at. */
+/* c is NULL for a file that is not listed: then only its advice counts. */
 static int walk_file(sqlite3 *db, const struct trace_file *f, struct walk *w,
 		     struct model_coverage *c, struct errtext *err)
 {
@@ -124,7 +124,7 @@ static int walk_file(sqlite3 *db, const struct trace_file *f, struct walk *w,
 		coverage_divide(c->parts, w->file_pages);
 		ret = coverage_begin(&w->pages, c->parts, w->page_bytes, size);
 	}
-	/* Of a file that is too large for parts, calls are counted all the same. */
+	/* A file that is too large for parts still has its calls counted. */
 	if (!ret || (ret == -E2BIG && !err->text[0])) {
 		int walked = load_trace_each(db, f->id, count_event, w, err);
 
@@ -194,7 +194,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 	return ret;
 }
 
-/* One copy of the reason that all files without a recording have. */
+/* One copy of the common reason of all files without a recording. */
 static int keep_reason(struct model *m, const struct model_job *job, struct model_detail *d,
 		       const char *reason)
 {
@@ -206,7 +206,7 @@ static int keep_reason(struct model *m, const struct model_job *job, struct mode
 	return copy ? 0 : -ENOMEM;
 }
 
-/* Pages of a file that are in the sample, by part; NULL: none is. */
+/* Sampled pages of a file, by part; NULL: none. */
 struct sampled {
 	struct coverage c;
 	uint64_t pages[COVERAGE_PARTS];
@@ -242,7 +242,7 @@ static void cover_file_sampled(struct model_coverage *c, struct sampled *s,
 				     .broken = broken};
 }
 
-/* Files without a trace, of whose pages some are in the sample of references. */
+/* Files without a trace, but with pages in the sample of references. */
 static int cover_sampled(sqlite3 *db, struct model *m, struct model_job *job,
 			 const struct index *in, struct model_detail *d)
 {

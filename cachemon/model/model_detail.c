@@ -59,7 +59,7 @@ static int load_timeline(sqlite3 *db, struct model *m, struct model_job *job, st
 
 _Static_assert(INTERFERENCE_ROWS == 100, "as in the query");
 
-/* Which job an evictor is of is known since the database has the table of their cgroups. */
+/* The job of an evictor is known if the database has the table of their cgroups. */
 static const char *evictions_query(sqlite3 *db)
 {
 	static const char jobs[] =
@@ -85,7 +85,7 @@ static void read_eviction(struct rows *r, struct model_eviction *e)
 	e->rows = rows_value(r, 0);
 }
 
-/* The largest, then what is left of each cause. */
+/* The largest rows, then the rest of each cause. */
 static int load_evictions(sqlite3 *db, struct model *m, struct model_job *job,
 			  struct model_detail *d, struct errtext *err)
 {
@@ -108,7 +108,7 @@ static int load_evictions(sqlite3 *db, struct model *m, struct model_job *job,
 	return ret;
 }
 
-/* No rows: nothing left the cache, or it was not recorded who made it leave. */
+/* No rows: nothing was evicted, or evictors were not recorded. */
 static const char *why_no_evictions(const struct model *m, const struct model_job *job)
 {
 	static const char counter[] = "interference";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a report shows of a job besides its counts: its timeline, who pushed out its pages, and
- * which parts of its files were read. Owns those types and the queries for them.
+ * A job's data besides its counts: its timeline, who evicted its pages, and which parts of its
+ * files were read. Owns these types and their queries.
  */
 #ifndef MODEL_DETAIL_H
 #define MODEL_DETAIL_H
@@ -18,7 +18,7 @@
 
 enum { INTERFERENCE_ROWS = 100, ADVICE_KINDS = ADVICE_READAHEAD + 1 };
 
-/* Pages that left the cache for one reason; rows > 0: the sum of so many rows. */
+/* Pages evicted for one reason; rows > 0: the sum of that many rows. */
 struct model_eviction {
 	struct bytes cause, kind, job, command, cgroup, directory, owner_directory;
 	struct opt_i64 writes, pages;
@@ -28,20 +28,20 @@ struct model_eviction {
 
 /* Calls of advice to the traced files, by bucket of the timeline. */
 struct model_advice_calls {
-	const char *absent; /* why there are none; NULL: they are known */
-	int64_t files;	    /* traced ones, whose calls these are */
-	int64_t incomplete; /* of these, of which not all calls are known */
+	const char *absent; /* why there are none; NULL: known */
+	int64_t files;	    /* traced files with these calls */
+	int64_t incomplete; /* of these, files whose calls are not all known */
 	int64_t calls[ADVICE_KINDS][TIMELINE_BUCKETS];
 };
 
-/* Read calls of the traced files by the bytes they asked for: below 2, 4, 8, ... bytes. */
+/* Read calls of the traced files by requested bytes: below 2, 4, 8, ... bytes. */
 enum { READ_SIZES = 41 };
 
 /* Of one file. */
 struct model_coverage {
-	const char *absent; /* why nothing is known by part; NULL: parts is known */
+	const char *absent; /* why nothing is known by part; NULL: parts is valid */
 	const char *broken; /* why the recording ends before the run; NULL: it does not */
-	bool sampled;	    /* by the sample of references: only what was read */
+	bool sampled;	    /* from the sample of references: only reads */
 	bool estimated;	    /* the sample does not hold all pages */
 	struct coverage *parts;
 };
@@ -53,33 +53,33 @@ struct model_detail {
 	struct model_eviction *evictions;
 	size_t nr_evictions;
 	struct model_advice_calls advice;
-	int64_t reads[READ_SIZES];	 /* absent, or of so many files, as advice is */
-	struct model_coverage *coverage; /* of job->files, in their order */
+	int64_t reads[READ_SIZES];	 /* absent, or of that many files, like advice */
+	struct model_coverage *coverage; /* of job->files, in the same order */
 };
 
-/* Of a watched job with its files, before estimates are made of its counts. */
+/* For a watched job with its files; call it before its counts are estimated. */
 int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err);
 /* Part of it. */
 int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
 			struct errtext *err);
 
 /*
- * Histograms by size, of readahead windows and of read calls: what their bars are called, what is
- * in them, and what is said of them, for pictures of one run or of two. In model_detail.c.
+ * Histograms of sizes, for readahead windows and read calls: labels, values and notes, for pictures
+ * of one or two runs. In model_detail.c.
  */
 enum { WINDOW_SIZES = C_window_log2_15 - C_window_log2_0 + 1 };
 
 /* "4 to 7" */
 struct human sizes_window_name(int i);
-/* The fewest bytes that a call of the bar asked for. */
+/* The smallest request of the bar, in bytes. */
 struct human sizes_read_name(int i);
-/* false: they were not measured. */
+/* false: not measured. */
 bool sizes_windows(const struct counts *c, double ret[WINDOW_SIZES]);
 const char *sizes_windows_mark(const struct counts *c);
-/* Of the files that were traced. */
+/* Of the traced files. */
 void sizes_reads(const struct model_detail *d, double ret[READ_SIZES]);
 void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t size);
-/* Of all that was counted of the calls to these files. */
+/* Of all counted calls to these files. */
 const char *sizes_calls_mark(const struct model_advice_calls *files);
 
 #endif

@@ -8,7 +8,7 @@
 #include "advisor/series/epochs.h"
 #include "cachemon/model/model_rows.h"
 
-/* What only the per-read hook counts is not known of a stretch in which it was ever off. */
+/* Counters of the per-read hook are unknown for a stretch in which it was ever off. */
 static void forget_estimates(const struct model *m, struct counts *c, int64_t read_on_ns,
 			     int64_t duration_ns)
 {
@@ -33,7 +33,7 @@ static void begin_epoch(struct model_epochs *e, const struct moment *m, struct b
 		.name = name, .start_ns = m->at_ns, .cpu_ns = m->cpu_ns, .counts = m->total};
 }
 
-/* What was counted up to here, less what was at its start. */
+/* The counts up to here, minus those at its start. */
 static void end_epoch(const struct model *m, struct model_epochs *e, const struct moment *start,
 		      const struct moment *end)
 {
@@ -92,17 +92,17 @@ static int load_marks(sqlite3 *db, struct model *m, const struct model_job *job,
 
 /* ---- by passes over the files ---- */
 
-/* What the database has of the job by interval. */
+/* The job's data by interval. */
 struct passes {
 	struct arena arena;
 	struct epochs_row *rows;
 	size_t nr_rows;
 	struct model_epoch *intervals;
 	size_t nr_intervals;
-	size_t nr, first[EPOCHS_MAX]; /* what was found: epochs_find() */
+	size_t nr, first[EPOCHS_MAX]; /* result of epochs_find() */
 };
 
-/* Reads are counted where the per-read hook was never off; else pages that came into the cache. */
+/* Counts reads if the per-read hook was always on; else pages added to the cache. */
 static const char *measure_of(const struct model *m, const struct model_job *job)
 {
 	bool sliced = m->run.sliced.known && m->run.sliced.value;
@@ -249,7 +249,7 @@ int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 	if (ret || e->marked)
 		return ret;
 	e->nr = 0;
-	/* The database was brought up to date, and the run stayed as it was. */
+	/* The database was migrated, but the run has the old data. */
 	if (!e->marks_dropped.known && m->run.duration_ns.known) {
 		e->absent = older;
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Marks of a job and its epochs: the time between two marks or, of a job that set none, a pass over
- * its files. Owns those types and the queries for them.
+ * Marks of a job and its epochs: the time between two marks or, without marks, a pass over its
+ * files. Owns these types and their queries.
  */
 #ifndef MODEL_EPOCHS_H
 #define MODEL_EPOCHS_H
@@ -16,7 +16,7 @@ struct model_mark {
 	struct bytes text;
 };
 
-/* Its name is that of the mark at its start; without data: it has none. */
+/* It has the name of the mark at its start; without data: no name. */
 struct model_epoch {
 	struct bytes name;
 	int64_t start_ns, duration_ns;
@@ -27,15 +27,15 @@ struct model_epoch {
 struct model_epochs {
 	struct model_mark *marks;
 	size_t nr_marks;
-	struct opt_i64 marks_dropped; /* for which there was no room */
-	bool marked;		      /* the epochs are by marks, and their counts exact */
-	const char *absent;	      /* why there are none; NULL: there are */
-	int64_t margin_ns;	      /* of epochs that were found: how far a bound may be off */
+	struct opt_i64 marks_dropped; /* marks that did not fit */
+	bool marked;		      /* the epochs come from marks, and their counts are exact */
+	const char *absent;	      /* why there are none; NULL: there are some */
+	int64_t margin_ns;	      /* for found epochs: the possible error of their limits */
 	struct model_epoch *list;
 	size_t nr;
 };
 
-/* Of a watched job, before estimates are made of its counts. */
+/* For a watched job; call it before its counts are estimated. */
 int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 		      struct model_epochs *ret, struct errtext *err);
 

@@ -11,14 +11,14 @@
 #include "cachemon/model/model_detail.h"
 #include "cachemon/model/model_rows.h"
 
-/* Versions that kept no budget saw waits by the per-read hook alone. */
+/* Versions without a budget saw waits only by the per-read hook. */
 static void slice(const struct model_run *run, struct counts *c, const struct estimates *e)
 {
 	if (run->sliced.known && run->sliced.value)
 		counts_slice(c, e, !run->cost_budget.known);
 }
 
-/* An interval without its value in it is not taken. */
+/* Ignores an interval that does not contain its value. */
 static void read_estimate(struct rows *r, struct estimates *e)
 {
 	struct bytes name = rows_bytes(r);
@@ -34,7 +34,7 @@ static void read_estimate(struct rows *r, struct estimates *e)
 			e->of[i] = v;
 }
 
-/* NULL: there are none. */
+/* NULL: none. */
 static const struct estimates *load_estimates(sqlite3 *db, struct arena *a,
 					      const struct model_run *run, int64_t job_id)
 {
@@ -66,7 +66,7 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 	model_rows_counts(r, &job->counts);
 	if (!model_others(job))
 		job->counts.bounds = bounds_of_totals(run);
-	else /* pages of strangers have no fate */
+	else /* pages of other processes have no fate */
 		for (enum counter c = C_used; c <= C_untracked_map_full; c++)
 			counts_forget(&job->counts, c);
 }
@@ -134,7 +134,7 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 	return ret;
 }
 
-/* Runs come in the same order. */
+/* The runs are in the same order. */
 static size_t run_of(const struct model_run *runs, size_t nr_runs, size_t from, int64_t id)
 {
 	while (from < nr_runs && runs[from].id < id)
@@ -176,7 +176,7 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 
 static void read_file(struct rows *r, const struct model_run *run, struct model_file *f)
 {
-	bool folded; /* earlier counts are in its directory only */
+	bool folded; /* earlier counts are only in its directory */
 
 	f->id = rows_value(r, 0);
 	f->path = rows_bytes(r);
@@ -199,7 +199,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	struct arena *a = &m->arena;
 	size_t room = rows_total(db, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
-	/* The order needs two columns; the rest is fetched for those that made it. */
+	/* Sorting needs two columns; the rest is fetched for the selected rows. */
 	char *sql = model_rows_sql(
 		"SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
 		"deleted, folded_before",
@@ -251,7 +251,7 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 		d->subdirectories = rows_value(&r, 0) == 1;
 		fstype = rows_bytes(&r);
 		model_rows_counts(&r, &d->counts);
-		/* What got no row is in that of the files without a name. */
+		/* Files without a row are in the row of files without a name. */
 		d->counts.bounds =
 			d->path.data ? bounds_of_row(&m->run) | bounds_of_fstype(&m->run, &fstype)
 				     : bounds_of_totals(&m->run);
@@ -306,8 +306,8 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 }
 
 /*
- * What the job's tasks read beyond the reads that were counted. Some of those (io_uring's, AIO's,
- * what exec reads) are not among the bytes of its tasks, so there may have been more.
+ * What the job's tasks read beyond the counted reads. Some of the counted reads (io_uring's, AIO's,
+ * reads of exec) are not among the tasks' bytes, so the true value may be greater.
  */
 static struct opt_i64 outside_reads(const struct model_job *job)
 {
@@ -315,7 +315,7 @@ static struct opt_i64 outside_reads(const struct model_job *job)
 	struct opt_i64 seen = opt_add(counts_get(&job->counts, C_read_bytes),
 				      counts_get(&job->counts, C_direct_read_bytes));
 
-	/* A difference of an estimate and all that was read is mostly the estimate's error. */
+	/* The difference of an estimate and the total is mostly the estimate's error. */
 	if (!seen.known || job->counts.sliced || job->counts.bounds & BOUND_ROW)
 		bytes.known = false;
 	bytes.value = bytes.value > seen.value ? bytes.value - seen.value : 0;
@@ -358,7 +358,7 @@ static void read_advice(struct rows *r, struct model_advice *v)
 static int load_advice(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	size_t room = rows_total(db, "SELECT count(*) FROM advice WHERE job_id = ?1", job->id);
-	/* A database of an earlier schema has no columns for what became of the pages. */
+	/* A database of an earlier schema has no columns for the fates. */
 	static const char *const by_age[] = {
 		ADVICE_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL" ADVICE_FROM,
 		ADVICE_COLUMNS
@@ -398,7 +398,7 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 		if (!ret)
 			ret = model_detail_load(db, m, job, err);
 	}
-	/* Last: the rest of the files is made from the job's counts as they were measured. */
+	/* Last, because the rest of the files derives from the job's measured counts. */
 	slice(&m->run, &job->counts,
 	      model_others(job) ? NULL : load_estimates(db, &m->arena, &m->run, job->id));
 	job->outside_read_bytes = outside_reads(job);

@@ -29,7 +29,7 @@ int model_rows_end(struct rows *r, struct errtext *err)
 	} else if (ret < 0 && damage) {
 		db_read_damaged(r->db, damage, err);
 	} else if (ret < 0) {
-		/* The connection has the failure of its last statement. */
+		/* The connection has the error of its last statement. */
 		ret = db_read_error(r->db, err);
 		if (!ret)
 			ret = -EIO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows with the counters of a job, file or directory. Owns their columns, and what is said when
- * rows cannot be read.
+ * Rows with the counters of a job, file or directory. Owns their columns, and the message when rows
+ * cannot be read.
  */
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H
@@ -16,8 +16,8 @@ int model_rows_end(struct rows *r, struct errtext *err);
 /* All counters. */
 void model_rows_counts(struct rows *r, struct counts *ret);
 
-/* Whether the database has that table, or that column of it; column NULL: any. A database that
- * nothing was written to since an earlier schema lacks those of later ones. */
+/* Whether the database has that table, or that column of it; column NULL: any. A database from
+ * an earlier schema lacks later ones. */
 bool model_has(sqlite3 *db, const char *table, const char *column);
 
 /* -ENOMEM, with a line in err. */

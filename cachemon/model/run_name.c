@@ -16,7 +16,7 @@
 
 enum { UUID_LEN = 36 };
 
-/* How many runs before the last one; false: another kind of name. */
+/* The number of runs before the last one; false: not such a name. */
 static bool parse_last(const char *name, uint64_t *ret_back)
 {
 	if (strcmp(name, "last") == 0) {
@@ -44,7 +44,7 @@ bool run_name_is(const char *name)
 	return parse_last(name, &back) || is_uuid_beginning(name);
 }
 
-/* The first two ids that a query with one parameter finds, which is text or a number. */
+/* The first two ids from a query with one parameter, which is a text or a number. */
 static int first_ids(sqlite3 *db, const char *sql, const char *text, int64_t number, int64_t ids[2],
 		     int *ret_nr, struct errtext *err)
 {
@@ -94,7 +94,7 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 	return errtext_set(err, -ENOENT, "no run '%.36s': see 'cachemon runs'.", name);
 }
 
-/* More than these nobody reads on a terminal. */
+/* Nobody reads more than these on a terminal. */
 #define OFFERED_RUNS                                                                               \
 	"SELECT r.id, r.started_ns, (SELECT j.name FROM job j WHERE j.run_id = r.id AND "          \
 	"j.slot > 0 ORDER BY j.slot LIMIT 1) FROM run r ORDER BY r.id DESC LIMIT 100"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a user calls a run: its number, the beginning of its uuid, "last", "last-1" (the one before
- * it); runs whose command failed to start are not counted. Owns those words, and what a shell may
- * offer where a run or a job is to be named.
+ * The names of runs: the number, the beginning of the uuid, "last", "last-1" (the one before it);
+ * runs whose command failed to start do not count. Owns these words, and what a shell offers as
+ * names of runs and jobs.
  */
 #ifndef MODEL_RUN_NAME_H
 #define MODEL_RUN_NAME_H
@@ -15,19 +15,19 @@
 
 #include "cachemon/base/errtext.h"
 
-/* SQL: the command of a row of run did start. "last" is never one that did not. */
+/* SQL: the command of a row of run did start. "last" only means such runs. */
 #define RUN_NAME_STARTED                                                                           \
 	"NOT (state = 'complete' AND coalesce(exit_status, 0) IN (126, 127) AND duration_ns = 0)"
 
-/* Whether a word could be one, before a database is opened. */
+/* Whether a word could be a name; needs no database. */
 bool run_name_is(const char *name);
-/* 0, or -errno with a line in err: -ENOENT, or -EEXIST where several uuids begin like that. */
+/* 0, or -errno with a line in err: -ENOENT, or -EEXIST if several uuids begin like that. */
 int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext *err);
 
 /*
- * Names to complete a word with: a line each, the name, a tab, what it is. A name of characters
- * that cannot be seen has no line: nobody types it. Runs come the newest first, after "last". 0 or
- * -errno, with a line in err.
+ * Prints completions: one line per name, with the name, a tab, and a description. A name with
+ * invisible characters has no line, because nobody can type it. Runs come newest first, after
+ * "last". 0 or -errno, with a line in err.
  */
 int run_name_offer_runs(const char *db, FILE *out, struct errtext *err);
 int run_name_offer_jobs(const char *db, FILE *out, struct errtext *err);

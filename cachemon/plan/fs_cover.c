@@ -42,10 +42,10 @@ static const struct known {
 	{"xfs", FS_EXACT, why_cached},
 	{"btrfs", FS_EXACT, why_btrfs},
 	{"f2fs", FS_EXACT, why_cached},
-	/* It keeps pages beyond the end of a file that are never up to date. */
+	/* It keeps pages beyond the end of a file that never become up to date. */
 	{"squashfs", FS_PARTLY, why_tail},
 	{FS_BLOCK_DEVICE, FS_PARTLY, why_device},
-	{"bdev", FS_PARTLY, why_device}, /* the name that the kernel has for it */
+	{"bdev", FS_PARTLY, why_device}, /* the kernel's name for it */
 	{"nfs", FS_PARTLY, why_network},
 	{"nfs4", FS_PARTLY, why_network},
 	{"cifs", FS_PARTLY, why_network},
@@ -90,7 +90,7 @@ static const struct known *find_known(const char *type)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(known[i].type, type))
 			return &known[i];
-	/* "fuse.sshfs": what mount calls a FUSE filesystem that says what it is. */
+	/* "fuse.sshfs": mount's name for a FUSE filesystem with a subtype. */
 	return !strncmp(type, "fuse.", 5) ? find_known("fuse") : &unknown;
 }
 
@@ -98,7 +98,7 @@ bool fs_cover_wants_trial(const char *type)
 {
 	enum fs_cover cover = find_known(type)->cover;
 
-	/* An overlay has the pages of its layers, and they are judged. */
+	/* An overlay uses the pages of its layers, and these are judged. */
 	return cover == FS_PARTLY || (cover == FS_UNKNOWN && strcmp(type, "overlay") != 0);
 }
 
@@ -127,7 +127,7 @@ static const char *why_counted(const char *type, unsigned int direct)
 	return NULL;
 }
 
-/* Mounts whose options turn caching off: the sentence that says so, else NULL. */
+/* The sentence for mounts whose options turn caching off, else NULL. */
 static const char *option_bypass(const char *type, const char *options)
 {
 	if (!options)
@@ -171,8 +171,8 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 				    "hit ratios do not apply";
 		return FS_BYPASSED;
 	}
-	/* A mount that does not cache may keep what is mapped; a trial knows better than options.
-	 */
+	/* A mount without caching may still cache mapped pages; a trial is more reliable than
+	 * options. */
 	if (why && facts->trial != FS_TRIAL_CACHED) {
 		*ret_why = why;
 		return FS_BYPASSED;
@@ -200,7 +200,7 @@ unsigned int fs_cover_direct(const struct probe_plan *plan)
 	const struct probe_choice *block = &plan->choices[ROLE_DIRECT_BLOCK];
 	unsigned int direct = 0;
 
-	/* Counted by what is asked: a device gives all of it, or fails. */
+	/* Counted by the request, because a device returns all of it or fails. */
 	if (probe_plan_has(plan, ROLE_DIRECT_BLOCK) && block->kind == HOOK_TP_BTF)
 		direct |= FS_DIRECT_BLOCK;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)

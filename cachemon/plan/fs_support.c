@@ -21,13 +21,13 @@
 #define STATX_ATTR_DAX 0x00200000
 #endif
 
-/* Overlays of overlays: deeper than the kernel takes them. */
+/* Nested overlays: deeper than the kernel allows. */
 enum { LAYERS_DEEP_MAX = 4 };
 
 struct layers {
 	int depth;
 	unsigned int direct;
-	enum fs_cover cover; /* the least of them */
+	enum fs_cover cover; /* the worst cover among them */
 	char types[96];
 	char why[sizeof(((struct fs_support *)0)->why)];
 };
@@ -56,7 +56,7 @@ static int visit_paths(char *list, int (*visit)(const char *path, void *ctx), vo
 	char *path;
 
 	while (!ret && (path = next_path(&list)))
-		if (*path) /* "::" begins layers that hold data alone */
+		if (*path) /* "::" precedes data-only layers */
 			ret = visit(path, ctx);
 	return ret;
 }
@@ -70,7 +70,8 @@ int fs_support_each_layer(const char *options, int (*visit)(const char *path, vo
 
 	if (!copy)
 		return -1;
-	/* The commas between options first: those of a path are escaped, and not decoded yet. */
+	/* Splits at commas between options first: commas of a path are escaped and not yet
+	 * decoded. */
 	while (!ret && (option = strsep(&rest, ","))) {
 		mountinfo_decode(option);
 		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !ret; i++) {
@@ -83,7 +84,7 @@ int fs_support_each_layer(const char *options, int (*visit)(const char *path, vo
 	return ret;
 }
 
-/* Of pages of files that are neither one's own nor writable mincore(2) says that all are there. */
+/* For pages of another user's read-only files mincore(2) always reports presence. */
 static bool mincore_tells(const char *path, const struct stat *st)
 {
 	return st->st_uid == geteuid() || !access(path, W_OK);
@@ -100,7 +101,7 @@ static enum fs_trial where_is(void *page, size_t size)
 
 static enum fs_trial try_read(int fd, void *page, size_t size)
 {
-	/* Pages that are there when the file has just been opened were read through the cache. */
+	/* Pages present right after opening the file came from earlier reads through the cache. */
 	enum fs_trial before = where_is(page, size);
 	char byte;
 
@@ -109,7 +110,7 @@ static enum fs_trial try_read(int fd, void *page, size_t size)
 	return pread(fd, &byte, 1, 0) == 1 ? where_is(page, size) : FS_TRIAL_NONE;
 }
 
-/* A page may be reclaimed at once; three times in a row it is not. */
+/* A page may be reclaimed at once, but not three times in a row. */
 static enum fs_trial try_thrice(int fd, void *page, size_t size)
 {
 	enum fs_trial trial = FS_TRIAL_PAST;
@@ -119,7 +120,7 @@ static enum fs_trial try_thrice(int fd, void *page, size_t size)
 	return trial;
 }
 
-/* Finds out whether reads of a file go through the page cache, by reading its first byte: FUSE
+/* Tests whether reads of a file go through the page cache, by reading its first byte: FUSE
  * servers decide at each open, and no mount flag shows it. FS_TRIAL_NONE: not a regular file,
  * empty, or unknown to the kernel. */
 static enum fs_trial try_file(const char *path)
@@ -132,7 +133,7 @@ static enum fs_trial try_file(const char *path)
 
 	if (fd < 0 || fstat(fd, &st) || !st.st_size || !mincore_tells(path, &st))
 		return FS_TRIAL_NONE;
-	/* Private: a shared mapping is refused where direct_io is on. */
+	/* Private, because a shared mapping fails if direct_io is on. */
 	page = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return FS_TRIAL_NONE;
@@ -194,7 +195,7 @@ static int add_layer(const char *path, void *ctx)
 	return 0;
 }
 
-/* An overlay has no pages of its own: it is as well seen as the least of its layers. */
+/* An overlay has no pages of its own: it is covered as well as its worst layer. */
 static void of_overlay(const struct mount *m, int depth, unsigned int direct, struct fs_support *fs)
 {
 	struct layers l = {.depth = depth + 1, .direct = direct, .cover = FS_UNKNOWN};
@@ -222,7 +223,7 @@ void fs_support_of_mount(const struct mount *m, unsigned int direct, struct fs_s
 	of_mount(m, 0, direct, ret_fs);
 }
 
-/* path: for a trial where the type does not say all; NULL: none. */
+/* path: for a trial if the type does not decide; NULL: none. */
 static void read_mount(const char *root, uint64_t mount_id, const char *path, bool dax,
 		       unsigned int direct, struct fs_support *fs)
 {
@@ -273,7 +274,7 @@ static int open_path(const char *path)
 	return fd == -EINVAL ? access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_DIRECTORY) : fd;
 }
 
-/* btrfs has a read-ahead setting of its own and its files a device number that no disk has. */
+/* btrfs has its own readahead setting, and its files have a device number that no disk has. */
 static long long read_ahead_btrfs(const char *path)
 {
 	struct btrfs_ioctl_fs_info_args info = {0};

@@ -15,7 +15,8 @@
 
 #include "cachemon/base/file.h"
 
-/* Targets that every kernel with BTF has and that fire seldom: the trial must not be felt. */
+/* Targets that every kernel with BTF has and that fire seldom, so that the trial has no
+ * noticeable cost. */
 #define TRIAL_TRACEPOINT "sched_process_fork"
 #define TRIAL_FUNCTION	 "vfs_fsync_range"
 #define TRIAL_ITERATOR	 "task"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds of hook, and whether this kernel really accepts them. A name in BTF or a file in sysfs
- * is no proof, so a two-instruction program of each kind is loaded and attached for a moment. Owns
- * the trial and its wording; plan/probe_plan decides which hooks are used.
+ * The kinds of hook, and whether this kernel accepts them. A name in BTF or a file in sysfs does
+ * not prove it, so a two-instruction program of each kind is loaded and attached for a moment. Owns
+ * the trial and its wording; plan/probe_plan decides which hooks to use.
  */
 #ifndef HOOK_TRIAL_H
 #define HOOK_TRIAL_H
@@ -13,7 +13,7 @@
 
 struct btf;
 
-/* Order of preference where a role can be had in several ways. */
+/* In order of preference, if a role has several. */
 enum hook_kind {
 	HOOK_TP_BTF,
 	HOOK_FENTRY,
@@ -26,26 +26,26 @@ enum hook_kind {
 	HOOK_NR,
 };
 
-/* How far the trial of a kind came. */
+/* The result of a kind's trial. */
 enum hook_trial {
-	TRIAL_NONE,	 /* not tried: privileges or BTF are missing, or nobody asked */
-	TRIAL_NO_TARGET, /* nothing in this kernel to try it on, e.g. no kprobe PMU */
-	TRIAL_NO_LOAD,	 /* the kernel refused the program */
+	TRIAL_NONE,	 /* not tried: privileges or BTF are missing, or not requested */
+	TRIAL_NO_TARGET, /* the kernel has nothing to try it on, e.g. no kprobe PMU */
+	TRIAL_NO_LOAD,	 /* the kernel rejected the program */
 	TRIAL_NO_ATTACH, /* it loads but cannot be attached */
 	TRIAL_WORKS,
 };
 
 struct hook_support {
 	enum hook_trial trial;
-	int err; /* -errno of the refusal, 0: none */
+	int err; /* -errno of the rejection, 0: none */
 };
 
-/* A program for a trial, with a GPL licence as the real ones have; btf_id: of its target, or 0. Its
- * descriptor or -errno. */
+/* Loads a program for a trial, with a GPL licence like the real ones; btf_id: of its target, or
+ * 0. Returns its descriptor or -errno. */
 int hook_trial_load(enum bpf_prog_type type, enum bpf_attach_type attach, int32_t btf_id,
 		    const struct bpf_insn *insns, size_t nr);
 
-/* Whether programs may read kernel memory by the helper for it: 0, or -errno of the refusal, as
+/* Whether programs may read kernel memory with the helper: 0, or -errno of the rejection, as
  * under lockdown=confidentiality. Other programs that load do not prove it. */
 int hook_trial_reads_kernel(void);
 

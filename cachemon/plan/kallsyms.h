@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Address ranges of kernel functions, from /proc/kallsyms. Owns nothing else. */
+/* Address ranges of kernel functions, from /proc/kallsyms. */
 #ifndef KALLSYMS_H
 #define KALLSYMS_H
 
@@ -8,13 +8,13 @@
 
 struct kallsym {
 	const char *name;
-	/* First byte, and the next symbol's first byte; both 0 when addresses are hidden or there
-	 * is no such function. */
+	/* First byte, and the next symbol's first byte; both 0 if addresses are hidden or the
+	 * function does not exist. */
 	uint64_t start, end;
 };
 
-/* Fills in the ranges of functions of the kernel proper, whose symbols the file has in order of
- * address; returns how many were found. */
+/* Fills in the ranges of functions of the kernel itself, whose symbols the file lists in address
+ * order; returns how many were found. */
 size_t kallsyms_find(const char *path, struct kallsym *syms, size_t nr);
 
 #endif

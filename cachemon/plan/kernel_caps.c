@@ -31,7 +31,7 @@ bool kernel_caps_must_hold(const struct kernel_caps *caps)
 {
 	if (caps->preemptible >= 0)
 		return caps->preemptible;
-	/* A kernel in which programs cannot hold it off is one whose tracepoints still do. */
+	/* If programs cannot disable preemption on a kernel, its tracepoints still do. */
 	return caps->can_hold && caps->preempts != CAPS_NO;
 }
 
@@ -108,8 +108,8 @@ static void read_cgroups(const char *root, struct kernel_caps *caps)
 }
 
 /*
- * Where addresses are hidden all of them read 0. The first few are 0 anyway on kernels whose
- * per-CPU variables are listed by offset (x86 before 6.15: fixed_percpu_data).
+ * Hidden addresses all read as 0. The first few are 0 anyway on kernels that list per-CPU variables
+ * by offset (x86 before 6.15: fixed_percpu_data).
  */
 static enum caps_flag read_kallsyms(const char *root)
 {
@@ -213,7 +213,7 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
-/* A member of a struct or of what it is made of. */
+/* A member of a struct, or of an anonymous part of it. */
 static bool has_member(const struct btf *btf, int32_t id, const char *name)
 {
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;

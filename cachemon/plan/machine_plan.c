@@ -18,7 +18,7 @@ static bool may_load(const struct kernel_caps *caps)
 	return kernel_caps_holds(caps, CAP_BPF) && kernel_caps_holds(caps, CAP_PERFMON);
 }
 
-/* Names and a few causes are read by address, in programs that no run can do without. */
+/* Names and some causes are read by address, in programs that every run needs. */
 static void refuse_unreadable(const struct kernel_caps *caps, struct probe_plan *plan)
 {
 	if (!caps->reads_kernel || !plan->viable)
@@ -34,7 +34,7 @@ static void refuse_unreadable(const struct kernel_caps *caps, struct probe_plan 
 			 strerror(-caps->reads_kernel));
 }
 
-/* A run has about this many descriptors at least: else what lacks one is blamed. */
+/* A run needs about this many descriptors; with fewer, an unrelated failure would be blamed. */
 enum { DESCRIPTORS_MIN = 64 };
 
 static int check_descriptors(struct errtext *err)
@@ -98,7 +98,7 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 	return 0;
 }
 
-/* In place of a list of probes that cannot be loaded: what everybody meets who forgot sudo. */
+/* Replaces a list of probes that cannot be loaded by the usual cause: a missing sudo. */
 static int refuse_user(const struct kernel_caps *caps, struct errtext *err)
 {
 	bool bpf = kernel_caps_holds(caps, CAP_BPF), perfmon = kernel_caps_holds(caps, CAP_PERFMON);

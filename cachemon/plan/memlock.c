@@ -15,8 +15,8 @@ bool memlock_binds(void)
 	if (getrlimit(RLIMIT_MEMLOCK, &now))
 		return false;
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = now.rlim_max};
-	/* Before its first map libbpf lifts the limit where it binds, if it may; once only. That is
-	 * taken back below, for a command inherits it. */
+	/* Before its first map, libbpf raises the limit once if it applies and may be raised.
+	 * This is undone below, because a command would inherit it. */
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "cachemon_try", 4, 4, 1, NULL);
 	if (fd < 0)
 		return errno == EPERM && now.rlim_cur == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RLIMIT_MEMLOCK, which binds the memory of BPF on kernels before 5.11; later ones charge it to the
- * memory cgroup (capture/map_memory). Owns telling which of the two a kernel does, and the limit.
+ * RLIMIT_MEMLOCK, which limits BPF memory on kernels before 5.11; later ones charge it to the
+ * memory cgroup (capture/map_memory). Owns the test which of the two applies, and the limit.
  */
 #ifndef MEMLOCK_H
 #define MEMLOCK_H
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the limit binds, by a map that is made with none left. False also where no map can be
- * made. The limit is what it was before. */
+/* Whether the limit applies, by creating a map with no limit left. False also if no map can be
+ * created. Restores the limit. */
 bool memlock_binds(void);
 
 /* UINT64_MAX: unlimited. */
 uint64_t memlock_bytes(void);
 
-/* Raises the limit to what is needed, as far as it goes: to the hard limit, beyond it with
- * CAP_SYS_RESOURCE. It is never lowered. -EPERM: it stays below, *ret_bytes is what it is now. */
+/* Raises the limit towards the need: up to the hard limit, beyond it with CAP_SYS_RESOURCE.
+ * Never lowers it. -EPERM: it is still too low; *ret_bytes is the present value. */
 int memlock_raise(uint64_t needed, uint64_t *ret_bytes);
 
 #endif

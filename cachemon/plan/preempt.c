@@ -33,7 +33,8 @@ static enum caps_flag mode_named(const char *name, size_t len)
 	return CAPS_UNKNOWN;
 }
 
-/* "none voluntary (full)": the one in force. Only root sees it, and nobody in lockdown. */
+/* "none voluntary (full)": the active one is in brackets. Only root sees it, and nobody in
+ * lockdown. */
 static enum caps_flag mode_in_force(const char *root)
 {
 	char line[128], *begin, *end;
@@ -59,7 +60,7 @@ static enum caps_flag mode_at_boot(const char *root)
 	return last;
 }
 
-/* The default that the kernel was built with. gzopen() reads plain text too. */
+/* The default of the kernel's configuration. gzopen() reads plain text too. */
 static enum caps_flag mode_built(const char *root, const char *path)
 {
 	enum caps_flag found = CAPS_UNKNOWN;
@@ -109,14 +110,13 @@ enum caps_flag preempt_mode(const char *root, const char *release)
 #define TRIAL_TRACEPOINT "mm_filemap_get_pages"
 #define PREEMPT_MASK	 0xff /* include/linux/preempt.h: the rest of the word are interrupts */
 
-/* Where the kernel keeps the count: in a variable of each CPU (x86), or else in the task. */
+/* The place of the count: a per-CPU variable (x86), or else in the task. */
 struct place {
 	int32_t var; /* BTF id of the variable; 0: in the task */
 	uint32_t offset;
 };
 
-/* Bytes from the beginning of a struct to a member, also of a struct or union without a name in it.
- * -ENOENT: it has none. */
+/* Offset of a member, also of an unnamed struct or union. -ENOENT: no such member. */
 static int member_offset(const struct btf *btf, const struct btf_type *type, const char *name,
 			 const struct btf_type **ret_type)
 {
@@ -210,7 +210,7 @@ static int load_trial(int32_t target, const struct place *place, int map_fd)
 			       (first + sizeof(rest)) / sizeof(insns[0]));
 }
 
-/* The page is in the cache: the program runs from it. */
+/* The page is cached, because the program runs from it. */
 static int read_a_page(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), r = 0;
@@ -240,7 +240,7 @@ static int look_at_count(int prog_fd, int map_fd)
 	return seen ? seen == 1 : -ENODATA;
 }
 
-/* Kernels that never switch tasks inside of the kernel may keep no count either. */
+/* Kernels that never switch tasks inside the kernel may have no count either. */
 static bool kernel_preempts(const char *root)
 {
 	char version[256];

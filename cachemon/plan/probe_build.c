@@ -19,7 +19,7 @@ static bool has_kfunc(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
-/* Helpers that a kernel has are the values of this enum, in the order in which they came. */
+/* The values of this enum are the helpers of a kernel, in the order in which they were added. */
 static bool has_helper(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
@@ -52,7 +52,7 @@ enum probe_build probe_build_choose(const struct btf *btf)
 	const char *wish = getenv("CACHEMON_PROBES");
 	enum probe_build build = BUILD_BASIC;
 
-	/* The newest of the helpers that the build calls. */
+	/* The newest helper that the build calls. */
 	if (has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem"))
 		build = has_kfunc(btf, "bpf_rdonly_cast") ? BUILD_DIRECT : BUILD_PROBE;
 	for (int b = build; wish && b < BUILD_NR; b++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The builds of the probes (bpf/kernel/build.bpf.h), from one source for kernels of different
- * abilities, and which of them a kernel can run; and what is recorded in addition to counters, or
- * why it is not. Owns what each build needs, and what each kind of record needs of the build and of
- * the probes.
+ * abilities, and which of them a kernel can run. Also what is recorded besides counters, or why it
+ * is not. Owns the needs of each build, and the needs of each record.
  */
 #ifndef PROBE_BUILD_H
 #define PROBE_BUILD_H
@@ -14,9 +13,9 @@ struct btf;
 struct probe_plan;
 
 enum probe_build {
-	BUILD_DIRECT, /* loads through any kernel address */
-	BUILD_PROBE,  /* reads by helper */
-	BUILD_BASIC,  /* and without what came after Linux 5.10 */
+	BUILD_DIRECT, /* loads from any kernel address */
+	BUILD_PROBE,  /* reads with a helper */
+	BUILD_BASIC,  /* the same, without features after Linux 5.10 */
 	BUILD_NR,
 };
 
@@ -24,24 +23,24 @@ enum probe_build {
  * (CACHEMON_TRACES). */
 bool probe_build_references(enum probe_build build);
 bool probe_build_traces(enum probe_build build);
-/* They record which task runs when a page leaves the cache. */
+/* Its programs record evictors. */
 bool probe_build_evictors(enum probe_build build);
 
 /* The first build that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment
- * takes a later one, to separate a fault of a build from one of the kernel. */
+ * selects a later one, to tell a bug of a build from one of the kernel. */
 enum probe_build probe_build_choose(const struct btf *btf);
 
 /* Records in addition to counters. */
 enum probe_record {
 	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
 	RECORD_TRACES,	   /* of a few files: replays of readahead */
-	RECORD_EVICTORS,   /* who pushed out pages of the job */
+	RECORD_EVICTORS,   /* the evictors of the job's pages */
 	RECORD_NR,
 };
 
 /* "references", "traces", "evictors". */
 const char *probe_record_name(enum probe_record record);
-/* Its use, in a few words. */
+/* Its purpose, in a few words. */
 const char *probe_record_use(enum probe_record record);
 /* A pure function of the plan. NULL: it is recorded. May point into the plan. */
 const char *probe_record_absent(const struct probe_plan *plan, enum probe_record record);

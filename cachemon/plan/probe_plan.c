@@ -11,7 +11,7 @@
 
 #define R(role) (1ULL << ROLE_##role)
 
-/* Adds are classed by the window they fall in, those of a fault by the fault. */
+/* Adds are classed by their window; those of a fault by the fault. */
 #define WINDOWS		 (R(WINDOW_SYNC) | R(WINDOW_ASYNC) | R(WINDOW_ORDER) | R(WINDOW_UNBOUNDED))
 #define NEED_WINDOW	 (R(PAGE_ADD) | WINDOWS | R(FAULT))
 #define NEED_PAGE	 (R(PAGE_ADD) | R(PAGE_DELETE))
@@ -21,11 +21,11 @@
 #define SCOPE_DROP	 (R(DROP_CACHES_BEGIN) | R(DROP_CACHES_END))
 #define NEED_MEMCG	 (R(RECLAIM_MEMCG_BEGIN) | R(RECLAIM_MEMCG_END))
 
-/* Without these every figure would be wrong or missing: the pages, their classes, and whose: the
- * switch hook keeps the state of the task that runs. */
+/* Without these roles every figure would be wrong or missing: the pages, their classes, and
+ * their job; the switch hook keeps the state of the running task. */
 #define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
 
-/* There for what another role or the build leaves open: not wanted, they are not needed. */
+/* They fill in for another role or the build; otherwise they are not needed. */
 #define FOR_OTHERS (R(URING) | R(TASK_FREE) | R(FAULT_ADDRESS))
 
 static const uint64_t group_needs[GROUP_NR] = {
@@ -43,14 +43,13 @@ static const uint64_t group_needs[GROUP_NR] = {
 };
 
 /*
- * Counters that need more than their group. An eviction whose cause cannot be seen counts as
- * evicted_other, an add whose fault cannot be seen as other_added_pages: then those are no
- * longer known either.
+ * Counters that need more than their group. An eviction of unknown cause counts as evicted_other,
+ * an add without a visible fault as other_added_pages: then those counters are unknown too.
  */
 static const struct {
 	enum counter c;
 	uint64_t all;
-	uint64_t scopes; /* these, or the addresses of functions that a stack shows; 0: neither */
+	uint64_t scopes; /* these roles, or the addresses of functions in a stack; 0: neither */
 } counter_needs[] = {
 	{C_used, R(SWITCH), 0},
 	{C_used_late, R(SWITCH), 0},
@@ -66,7 +65,7 @@ static const struct {
 	{C_refault_misses, NEED_WINDOW, 0},
 };
 
-/* Appends; what does not fit is cut, with dots to show it. */
+/* Appends; truncates with dots. */
 static void __attribute__((format(printf, 3, 4)))
 append_reason(char *buf, size_t size, const char *fmt, ...)
 {
@@ -191,14 +190,14 @@ static bool proto_known(const struct probe_candidate *c, const char *proto)
 	return false;
 }
 
-/* Nothing holds others off its CPU while a program of that kind runs. */
+/* While a program of that kind runs, the kernel may switch to another task. */
 static bool is_unguarded(const struct kernel_caps *caps, enum hook_kind kind)
 {
 	return (kind == HOOK_FENTRY || kind == HOOK_FEXIT) && !kernel_caps_must_hold(caps) &&
 	       caps->preempts != CAPS_NO;
 }
 
-/* True: usable. False: why is appended to. */
+/* True: usable. False: appends the reason to why. */
 static bool candidate_fits(const struct kernel_caps *caps, const struct probe_candidate *c,
 			   char *why, size_t size)
 {
@@ -242,7 +241,7 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	return false;
 }
 
-/* Why a role is not asked for; NULL: it is. Roles before it are chosen. */
+/* Why a role is not wanted; NULL: it is. Earlier roles are already chosen. */
 static const char *not_asked(const struct probe_plan *plan, enum probe_role role)
 {
 	const struct plan_request *request = &plan->request;
@@ -278,7 +277,7 @@ static bool row_stands(const struct kernel_caps *caps, const struct probe_candid
 	}
 }
 
-/* The first from the row on that fits; what it is instead of is said in reason. */
+/* The first fitting candidate from this row; reason says what it replaces. */
 static void choose_program(const struct kernel_caps *caps, const struct probe_table *table,
 			   size_t from, struct probe_choice *choice)
 {
@@ -372,7 +371,7 @@ int probe_plan_fall_back(const struct kernel_caps *caps, const struct probe_tabl
 		return -ENOENT;
 	probe_plan_mark_failed(plan, program, err);
 	choose_program(caps, table, choice->row + 1, choice);
-	/* How reads are seen decides what else is needed. */
+	/* The way in which reads are seen decides what else is needed. */
 	for (int other = ROLE_READ + 1; choice->role == ROLE_READ && other < ROLE_NR; other++) {
 		if (FOR_OTHERS & 1ULL << other)
 			plan_role(caps, table, plan, other);

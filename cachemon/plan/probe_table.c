@@ -15,18 +15,18 @@
 #define FENTRY(role, target, program, ...) ROW(role, HOOK_FENTRY, target, program, __VA_ARGS__)
 #define FEXIT(role, target, program, ...)  ROW(role, HOOK_FEXIT, target, program, __VA_ARGS__)
 #define KPROBE(role, target, program, ...) ROW(role, HOOK_KPROBE, target, program, __VA_ARGS__)
-/* One function, by the better way first. */
+/* One function, with the better kind of hook first. */
 #define FUNCTION(role, target, program, ...)                                                       \
 	FENTRY(role, target, program "_fn", __VA_ARGS__),                                          \
 		KPROBE(role, target, program "_kp", __VA_ARGS__)
-/* The same of functions that are a module's, where they are not the kernel's own. */
+/* The same for functions of a module, if the kernel itself does not have them. */
 #define FUNCTION_IN(module, role, target, program, ...)                                            \
 	ROW_IN(module, role, HOOK_FENTRY, target, program "_fn", __VA_ARGS__),                     \
 		ROW_IN(module, role, HOOK_KPROBE, target, program "_kp", __VA_ARGS__)
 #define FEXIT_IN(module, role, target, program, ...)                                               \
 	ROW_IN(module, role, HOOK_FEXIT, target, program, __VA_ARGS__)
 
-/* The per-read hook, without a guard; kprobes are never switched out inside. */
+/* The per-read hook, without a guard; kprobes are never preempted inside. */
 #define READ(kind, target, program, ...)                                                           \
 	ROW_OF(WHEN_NOT_PREEMPTIBLE, NULL, ROLE_READ, kind, target, program, __VA_ARGS__)
 
@@ -37,7 +37,7 @@
 #define READAHEAD     "void(inode*,unsigned long,file_ra_state*,unsigned long)"
 #define RECLAIM_BEGIN "void(int,gfp_t)"
 #define RECLAIM_END   "void(unsigned long)"
-/* From 7.2; the programs of these two read no argument, so both forms fit. */
+/* From 7.2; the programs of these two read no argument, so both prototypes fit. */
 #define RECLAIM_BEGIN_MEMCG "void(gfp_t,int,mem_cgroup*)"
 #define RECLAIM_END_MEMCG   "void(unsigned long,mem_cgroup*)"
 #define CONTROL_STEP	    "void(readahead_control*,unsigned long,unsigned long)"
@@ -52,7 +52,7 @@
 #define DROP_CACHES "void(super_block*,void*)"
 #define TRUNCATE    "void(address_space*,loff_t,loff_t)", "void(address_space*,loff_t,uoff_t)"
 
-/* Names of functions say what they take where kernels differ: see bpf/. */
+/* Program names contain the argument if kernels differ in it: see bpf/. */
 static const struct probe_candidate own[] = {
 	TP(ROLE_PAGE_ADD, "mm_filemap_add_to_page_cache", "page_add_tp", "void(folio*)",
 	   "void(page*)"),
@@ -82,7 +82,7 @@ static const struct probe_candidate own[] = {
 	FUNCTION(ROLE_WINDOW_ORDER, "page_cache_ra_order", "ra_order",
 		 "void(readahead_control*,file_ra_state*)",
 		 "void(readahead_control*,file_ra_state*,unsigned int)"),
-	/* Without large folios the step below the mappings' read-around. */
+	/* Without large folios, the step below read-around of mappings. */
 	FUNCTION(ROLE_WINDOW_ORDER, "do_page_cache_ra", "do_ra", CONTROL_STEP),
 	TP(ROLE_WINDOW_UNBOUNDED, "page_cache_ra_unbounded", "ra_unbound_tp",
 	   "void(inode*,unsigned long,unsigned long,unsigned long)"),
@@ -117,7 +117,7 @@ static const struct probe_candidate own[] = {
 	FENTRY(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_fn", READ_ITER),
 	ROW_OF(WHEN_SYMBOLS, NULL, ROLE_DIRECT_BLOCK, HOOK_TP_BTF, "block_bio_queue",
 	       "dio_block_tp", "void(bio*)"),
-	/* It shows what is asked: the end of it takes fexit. */
+	/* It shows the request; its end needs fexit. */
 	KPROBE(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_kp", READ_ITER),
 	FEXIT(ROLE_DIRECT_BLOCK_END, "blkdev_direct_IO", "dio_block_x", READ_ITER),
 	FUNCTION_IN("nfs", ROLE_DIRECT_NFS, "nfs_file_direct_read", "dio_nfs", NFS_DIRECT,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The roles probes play and the programs that can play them. Owns the table: a row is a program
- * that exists in the BPF object, the hook it sits on and every prototype it is known to fit.
- * A role needs nothing else: which row is used on a kernel is plan/probe_plan's pure decision.
+ * The roles of probes and the programs that can play them. Owns the table: a row is a program of
+ * the BPF object, its hook and every prototype that it fits. plan/probe_plan alone decides which
+ * row a kernel uses.
  */
 #ifndef PROBE_TABLE_H
 #define PROBE_TABLE_H
@@ -11,7 +11,7 @@
 
 #include "cachemon/plan/kernel_caps.h"
 
-/* Append only: names of roles are on disk. X(role, its name, what is not known without it). */
+/* Append only: names of roles are on disk. X(role, name, what is unknown without it). */
 #define PROBE_ROLES(X)                                                                             \
 	X(PAGE_ADD, page_add, "pages entering the cache: nothing can be counted")                  \
 	X(PAGE_DELETE, page_delete, "evictions, refaults and the fate of prefetch")                \
@@ -66,19 +66,19 @@ enum probe_role {
 
 #define PROBE_PROTOS_MAX 4
 
-/* On which machines a row stands: where a task may be switched out inside of a program
- * (plan/preempt), where it may not, where addresses of functions can be read, or on all. */
+/* The machines of a row: the kernel may switch tasks inside a program (plan/preempt), it may
+ * not, function addresses can be read, or all. */
 enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE, WHEN_SYMBOLS };
 
 struct probe_candidate {
 	enum probe_role role;
 	enum hook_kind kind;
 	const char *target;
-	const char *program; /* name in the object, <= 15 characters: the kernel cuts the rest */
-	/* Prototypes the program fits, as plan/btf_proto writes them. None: it has no arguments of
-	 * the hook's own (iterators). */
+	const char *program; /* name in the object, <= 15 characters: the kernel truncates it */
+	/* Prototypes that the program fits, as from plan/btf_proto. None: it reads no arguments
+	 * of the hook (iterators). */
 	const char *protos[PROBE_PROTOS_MAX];
-	const char *module; /* where the target is when it is not the kernel's own; NULL: nowhere */
+	const char *module; /* module of the target, if not the kernel itself; NULL: none */
 	enum probe_when when;
 };
 
@@ -91,12 +91,12 @@ struct probe_table {
 /* The programs of this release. */
 const struct probe_table *probe_table_own(void);
 
-/* "page_add", ... as in reports and on disk. */
+/* "page_add", ...: as in reports and on disk. */
 const char *probe_role_name(enum probe_role role);
 /* What is unknown without the role, in a few words. */
 const char *probe_role_loss(enum probe_role role);
 
-/* The distinct hooks of a table, to ask the kernel about. -E2BIG: more than max. */
+/* The distinct hooks of a table, for looking them up in the kernel. -E2BIG: more than max. */
 int probe_table_hooks(const struct probe_table *table, struct kernel_hook *ret_hooks, size_t max,
 		      size_t *ret_nr);
 /* 1 << enum hook_kind of the kinds a table uses. */

@@ -11,7 +11,7 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
-/* NULL: of NULL, or there was no memory, which *failed then says. */
+/* NULL: the argument was NULL, or out of memory (*failed). */
 static char *inert(bool *failed, const char *text)
 {
 	char *ret = text ? escape_inert_copy(text, strlen(text)) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A document for people, described once and written as plain text, Markdown or HTML: parts,
- * headings, paragraphs, tables, pictures. All text given here may hold foreign names: it is made
- * inert.
+ * headings, paragraphs, tables, pictures. All texts given here may contain foreign names and are
+ * escaped.
  */
 #ifndef RENDER_DOC_H
 #define RENDER_DOC_H
@@ -17,10 +17,10 @@
 enum doc_align {
 	DOC_LEFT,
 	DOC_RIGHT,
-	DOC_WRAP,     /* text that may take several lines; last column only */
+	DOC_WRAP,     /* text that may wrap; last column only */
 	DOC_BAR,      /* a share, "0.25", drawn as a bar */
-	DOC_LINK,     /* where to, relative, of letters, digits, '-', '.'; a blank; its text */
-	DOC_OWN_LINE, /* plain text: a line of its own above the row's figures; first column only */
+	DOC_LINK,     /* a link: relative target of letters, digits, '-', '.'; a blank; its text */
+	DOC_OWN_LINE, /* plain text on its own line above the row's figures; first column only */
 };
 
 struct doc_column {
@@ -34,24 +34,24 @@ struct doc_table {
 	size_t nr_columns;
 	char **cells; /* row by row */
 	size_t nr_cells, room;
-	bool things; /* rows are things of one kind: who reads may order them */
+	bool things; /* rows are items of one kind, which a reader may sort */
 	bool failed;
 };
 
-/* A part of a document: id: letters and '-', once in it. */
+/* A part of a document: id: letters and '-', unique. */
 struct doc_entry {
 	const char *id, *title;
 };
 
-/* How good something is: a letter on a page. */
+/* A grade: a letter on a page. */
 struct doc_grade {
 	const char *name;   /* "prefetch" */
-	const char *letter; /* NULL: none could be given */
+	const char *letter; /* NULL: no grade */
 	const char *score;  /* "0.84" */
-	const char *how;    /* the formula with its numbers, or why there is none */
+	const char *how;    /* the formula with its numbers, or the reason for no grade */
 };
 
-/* Something to change. What it rests on, and what to do, stands between its begin and its end. */
+/* A fix. Evidence and actions come between its begin and its end. */
 struct doc_card {
 	const char *id;	      /* of its kind: letters and '-' */
 	const char *severity; /* "high" */
@@ -60,7 +60,7 @@ struct doc_card {
 	const char *text;
 };
 
-/* A thing in parts of equal length: what of each part, 0 to 1; NAN: not known. */
+/* A value per part of something with equal parts, 0 to 1; NAN: unknown. */
 struct doc_strip {
 	const char *name; /* "read" */
 	enum tone tone;
@@ -69,7 +69,7 @@ struct doc_strip {
 	const char *mark; /* of all its shares, as of a series */
 };
 
-/* Strips of one thing, a file: each the same parts. */
+/* Strips of one file, all with the same parts. */
 struct doc_map {
 	const char *name, *says;
 	const struct doc_strip *strips;
@@ -77,10 +77,10 @@ struct doc_map {
 };
 
 /*
- * What goes from the names of one side to those of the other, drawn on a page as streams as wide as
- * the amount. Text and Markdown show nothing: they have the table of the amounts next to it.
+ * Flows between the names of two sides, which a page draws as streams as wide as the amount. Text
+ * and Markdown show nothing, because a table of the amounts follows.
  */
-/* A side has this many names; the last stands for all that are not named. */
+/* Maximum names of a side; the last one stands for the others. */
 enum { FLOW_NAMES = 7 };
 
 struct doc_stream {
@@ -109,35 +109,35 @@ struct doc {
 };
 
 struct doc doc_text(FILE *out);
-/* Text with as few lines as can be: no rule under a title, a blank line only between blocks of
+/* Text with as few lines as possible: no rule under a title, a blank line only between blocks of
  * different kinds. */
 struct doc doc_screen(FILE *out);
 struct doc doc_markdown(FILE *out);
 struct doc doc_html(FILE *out);
 
 void doc_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The parts that follow, for a page to lead to. */
+/* The parts that follow, for a page's navigation. */
 void doc_put_contents(struct doc *d, const struct doc_entry *entries, size_t nr);
-/* A part, under a heading of level 2. folded: shut on a page until somebody opens it. */
+/* A part, under a heading of level 2. folded: closed on a page until the reader opens it. */
 void doc_part_begin(struct doc *d, const char *id, bool folded, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void doc_part_end(struct doc *d);
-/* What not everybody wants to see at once. */
+/* Details that the reader may open. */
 void doc_fold_begin(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_fold_end(struct doc *d);
-/* Two things to be seen side by side, each under its title: on a wide page in two columns,
- * else the second below the first. */
+/* Two blocks for comparison, each with its title: in two columns on a wide page, else one below
+ * the other. */
 void doc_pair_begin(struct doc *d, const char *title);
 void doc_pair_next(struct doc *d, const char *title);
 void doc_pair_end(struct doc *d);
 void doc_heading(struct doc *d, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void doc_para(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Takes the text, of text_end(): NULL is no memory. An empty one is no paragraph. */
+/* Takes the text from text_end(): NULL is -ENOMEM. An empty text makes no paragraph. */
 void doc_para_text(struct doc *d, char *text);
-/* A paragraph of a note: as in Markdown, code stands between backticks. */
+/* A paragraph of a note: as in Markdown, code is between backticks. */
 void doc_words(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Lines of a program or a shell, as they are. */
+/* Verbatim lines of a program or a shell. */
 void doc_code(struct doc *d, const char *language, const char *text);
 struct doc_table doc_table(const char *caption, const struct doc_column *columns,
 			   size_t nr_columns);
@@ -146,26 +146,26 @@ struct doc_table doc_table(const char *caption, const struct doc_column *columns
 	doc_table((caption), (columns), sizeof(columns) / sizeof((columns)[0]))
 void doc_cell(struct doc_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_cell_shown(struct doc_table *t, struct shown value);
-/* Takes the text, of text_end(): NULL is no memory. */
+/* Takes the text from text_end(): NULL is -ENOMEM. */
 void doc_cell_text(struct doc_table *t, char *text);
-/* A name as the database has it; absent when it has none. */
+/* A name from the database; absent if it has none. */
 void doc_cell_name(struct doc_table *t, const struct bytes *name, const char *absent);
-/* Writes the table, unless it has no rows, and frees it. */
+/* Writes the table, unless it is empty, and frees it. */
 void doc_put_table(struct doc *d, struct doc_table *t);
-/* Likewise, a table of two columns: a name, and what is to be said of it. */
+/* The same, for a table of two columns: a name and its description. */
 void doc_put_facts(struct doc *d, struct doc_table *t);
-/* Likewise, what to do in this order, under the caption; columns: title, id, gain, text. */
+/* The same, as an ordered list of actions under the caption; columns: title, id, gain, text. */
 void doc_put_steps(struct doc *d, struct doc_table *t);
-/* The first is that of all. */
+/* The first grade is the overall one. */
 void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);
 void doc_card_end(struct doc *d);
 void doc_put_map(struct doc *d, const struct doc_map *map);
-/* Nothing where there is no stream. */
+/* Writes nothing without a stream. */
 void doc_put_flow(struct doc *d, const struct doc_flow *flow);
-/* Nothing where it has no point. */
+/* Writes nothing without a point. */
 void doc_put_picture(struct doc *d, const struct picture *p);
-/* 0 or -errno; always to be called. */
+/* 0 or -errno; must always be called. */
 int doc_end(struct doc *d);
 
 #endif

@@ -9,8 +9,8 @@
 #include "cachemon/render/html.h"
 
 /*
- * Nothing is fetched, and nothing runs but the one script and the one style, by their hashes:
- * markup that got through in a name would still do nothing.
+ * The page fetches nothing and runs only the one script and the one style, by their hashes: even
+ * unescaped markup in a name would do nothing.
  */
 static const char head_start[] =
 	"<!DOCTYPE html>\n"
@@ -53,8 +53,8 @@ void html_text(FILE *out, const char *s)
 		put_char(out, *s);
 }
 
-/* One path, up to a space or the end. Behind other words it has a line of its own before it is
- * broken. */
+/* One path, up to a space or the end. After other words it moves to a line of its own before it
+ * is broken. */
 static const char *put_path(FILE *out, const char *s, bool behind)
 {
 	size_t len = strcspn(s, " \t\n");
@@ -110,8 +110,8 @@ static void html_element(struct doc *d, const char *name, const char *text)
 	fprintf(d->out, "</%s>\n", name);
 }
 
-/* What colours alone would show: stripes lie along the axis, so that zooming leaves them as they
- * are. */
+/* Patterns, for information that colours alone would show: stripes run along the axis, so that
+ * zooming does not change them. */
 static void put_patterns(FILE *out)
 {
 	static const struct {
@@ -171,7 +171,7 @@ static void html_words(struct doc *d, const char *text)
 	fputs("</p>\n", d->out);
 }
 
-/* To be reached by who scrolls with keys. */
+/* Focusable, so that keys can scroll it. */
 static void html_code(struct doc *d, const char *language, const char *text)
 {
 	fputs("<div class=\"code\"><p>", d->out);
@@ -264,7 +264,7 @@ static void html_pair_end(struct doc *d)
 	fputs("</div></div>\n", d->out);
 }
 
-/* A ring, as full as the score is high. */
+/* A ring that shows the score. */
 static void put_ring(FILE *out, const struct doc_grade *g)
 {
 	fputs("<svg class=\"ring\" viewBox=\"0 0 40 40\" aria-hidden=\"true\">"
@@ -302,7 +302,7 @@ static void html_grades(struct doc *d, const struct doc_grade *grades, size_t nr
 	fputs("</ul>\n", d->out);
 }
 
-/* "1. Title": the number stands before all lines of the title. */
+/* "1. Title": the number is in front of all lines of the title. */
 static void put_card_title(FILE *out, const char *title)
 {
 	size_t digits = strspn(title, "0123456789");

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As code: what it stands between is an address for renderers that look for one in the text they
- * have made, and for those an entity is no help. */
+/* As code: some renderers find addresses in their output, and entities do not prevent that. */
 static void put_at(FILE *out, const char *s, const char *p)
 {
 	if (p == s || p[-1] != '@')
@@ -17,8 +16,7 @@ static void put_at(FILE *out, const char *s, const char *p)
 		putc('`', out);
 }
 
-/* Whether it would act as markup, as an underscore inside a word and the sign of a number do not.
- */
+/* Whether it would act as markup; an underscore inside a word and the sign of a number do not. */
 static bool is_markup(const char *s, const char *p)
 {
 	if (*p == '_')
@@ -28,7 +26,7 @@ static bool is_markup(const char *s, const char *p)
 	return strchr("\\`*[]|~#$", *p);
 }
 
-/* Markup and what GitHub makes links of (://, www., @) as text. */
+/* Escapes markup and what GitHub turns into links (://, www., @). */
 static void put_text(FILE *out, const char *s)
 {
 	for (const char *p = s; *p; p++) {
@@ -71,7 +69,7 @@ static void md_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
-/* Nothing acts as markup between backticks, and the text has none. */
+/* No markup acts between backticks, and the text has none. */
 static void put_code(FILE *out, const char *s)
 {
 	if (*s)
@@ -84,7 +82,7 @@ static void md_words(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
-/* A fence that the text has not. */
+/* A fence that does not occur in the text. */
 static void md_code(struct doc *d, const char *language, const char *text)
 {
 	const char *fence = strstr(text, "```") ? "~~~~~~" : "```";

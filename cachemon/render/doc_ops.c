@@ -23,7 +23,7 @@ void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const cha
 		char *begin = strchr(at, '`');
 		char *end = begin ? strchr(begin + 1, '`') : NULL;
 
-		/* One without another is a character like any other. */
+		/* An unpaired one is an ordinary character. */
 		if (!end)
 			break;
 		*begin = '\0';
@@ -63,7 +63,7 @@ void doc_strip_line(FILE *out, const struct doc_strip *strip)
 	for (size_t i = 0; i < strip->nr; i++) {
 		double v = strip->shares[i];
 
-		/* A little is not none, and nearly all is not all. */
+		/* A little must not show as nothing, and nearly everything not as everything. */
 		fputs(isnan(v) ? "?" : steps[v <= 0 ? 0 : v >= 1 ? 4 : 1 + (int)(v * 3)], out);
 	}
 }
@@ -95,7 +95,7 @@ void doc_grades_table(struct doc *d, const struct doc_grade *grades, size_t nr)
 	doc_put_table(d, &t);
 }
 
-/* A sentence begins with a capital, after its number. NULL: no memory. */
+/* Capitalises the first letter of a sentence, after its number. NULL: no memory. */
 static char *as_sentence(struct doc *d, const char *text)
 {
 	char *ret = strdup(text);
@@ -124,7 +124,7 @@ void doc_card_text(struct doc *d, const struct doc_card *card)
 
 enum { NAMES_COLUMNS = 8 };
 
-/* In a column that says of what, pages are numbers. */
+/* A column with a unit in its heading shows pages as plain numbers. */
 static enum picture_unit cell_unit(enum picture_unit unit)
 {
 	return unit == UNIT_PAGES ? UNIT_COUNT : unit;

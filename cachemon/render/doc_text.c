@@ -15,7 +15,7 @@
 
 enum { GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 
-/* While a document is written: wcwidth() knows only the characters of the locale's charset. */
+/* Set while a document is written: wcwidth() only knows the characters of the locale's charset. */
 struct text_state {
 	locale_t utf8, before;
 	int width;							/* of lines */
@@ -29,8 +29,7 @@ static int page_width(const struct doc *d)
 	return s ? s->width : terminal_text_width(d->out);
 }
 
-/* Columns of the terminal that a character takes: by the C library's table, in a UTF-8 locale; in
- * another one as ASCII. */
+/* Columns that a character takes: from the C library's table in a UTF-8 locale, else as ASCII. */
 static int char_width(uint32_t cp)
 {
 	char plain[TERMINAL_PLAIN_MAX];
@@ -75,8 +74,8 @@ static int word_width(const char *s)
 	return wrap_width(word);
 }
 
-/* Bytes of s that fit in width, broken after a blank when there is one; a word that has no room on
- * a line of its own, after a slash. */
+/* Bytes of s that fit in width, broken after a blank if there is one; a word longer than a line
+ * is broken after a slash. */
 static size_t fit_line(const char *s, int width)
 {
 	size_t len = strlen(s);
@@ -113,7 +112,7 @@ static void wrap_pad(FILE *out, int n)
 		putc(' ', out);
 }
 
-/* Text in lines of width, each but the first after indent blanks. No line ends in a blank. */
+/* Text in lines of width; all except the first are indented. No line ends in a blank. */
 static void wrap_put(FILE *out, const char *s, int width, int indent)
 {
 	for (bool first = true; first || *s; first = false) {
@@ -207,7 +206,7 @@ static int column_width(const struct doc_table *t, size_t column)
 	return width;
 }
 
-/* The width of each column; false when the table does not fit even with its text wrapped. */
+/* The width of each column; false if the table does not fit even with wrapped text. */
 static bool fit_columns(const struct doc_table *t, int page, int widths[])
 {
 	int total = 0;
@@ -238,8 +237,8 @@ static int bar_length(const char *share)
 	return n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
 }
 
-/* A cell at column want of a line that has come to at; where it is then. Nothing is written for
- * an empty cell, so that no line ends in blanks. */
+/* Writes a cell at column want of a line that has reached column at; returns the new column. An
+ * empty cell writes nothing, so that no line ends in blanks. */
 static int put_cell(FILE *out, enum doc_align align, const char *text, int width, int want, int at)
 {
 	int length = align == DOC_BAR ? bar_length(text) : wrap_width(text);
@@ -343,7 +342,7 @@ static void put_names(FILE *out, const struct doc_table *t, int page, const int 
 	put_line(out, &head, names, page, widths);
 }
 
-/* "name: value" lines, for a table that no page is wide enough for. */
+/* "name: value" lines, for a table that is too wide for any page. */
 static void put_records(FILE *out, const struct doc_table *t, int page)
 {
 	for (size_t i = 0; i < t->nr_cells; i++) {
@@ -466,7 +465,7 @@ struct doc doc_text(FILE *out)
 	return (struct doc){.ops = &ops, .out = out};
 }
 
-/* A blank line where a block is of another kind than the one before it. */
+/* A blank line if the block is of another kind than the previous one. */
 static void screen_gap(struct doc *d, int kind)
 {
 	struct text_state *l = d->state;
@@ -502,7 +501,7 @@ static void screen_para(struct doc *d, const char *text)
 	putc('\n', d->out);
 }
 
-/* Of lines that are ended. */
+/* For lines that end with a newline. */
 static void screen_code(struct doc *d, const char *language, const char *text)
 {
 	screen_gap(d, BLOCK_CODE);

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* The drawing is stretched to the room, as pictures are; NODE is the width of an end, GAP the least
- * room between two of a side. */
+/* The drawing is stretched to the available width, like pictures; NODE is the width of an end,
+ * GAP the smallest space between two ends of a side. */
 enum { WIDE = 1000, HIGH = 1000, NODE = 8, GAP = 40, HEAD_MAX = 32 };
 
-/* What there is room for of a name, at its begin and its end: on a desk, a tablet, a telephone. */
+/* How many characters of a name's beginning and end fit: on a desktop, a tablet, a phone. */
 static const struct room {
 	const char *class;
 	size_t head, tail;
@@ -28,7 +28,7 @@ static double amount_of(const struct doc_flow *f, int side, size_t name)
 	return sum;
 }
 
-/* One above the other, as wide as what goes; the side with fewer names has more room between. */
+/* Stacked, each as wide as its amount; the side with fewer names has larger gaps. */
 static struct side place_names(const struct doc_flow *f, int side, double per)
 {
 	struct side ret = {0};
@@ -78,8 +78,8 @@ static bool inside_character(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Who it is stands at the begin, and of a path the end says most: whole parts of it, if one fits.
- */
+/* The beginning names the process, and the end of a path is its most useful part: shows whole
+ * components if one fits. */
 static void put_name(FILE *out, const char *name, const struct room *room)
 {
 	size_t len = strlen(name);

@@ -6,9 +6,9 @@
 #include <strings.h>
 
 /*
- * Shapes are drawn in units of their own, WIDE x HIGH, and stretched to the room that there is;
- * words are outside of that, at percentages of it, and keep their size. So a picture is as sharp on
- * a telephone as on a wall, and zooming along the axis is another viewBox.
+ * Shapes have their own units, WIDE x HIGH, and are stretched to the available space; words are
+ * outside, at percentages of it, and keep their size. So a picture is sharp at any size, and
+ * zooming along the axis only changes the viewBox.
  */
 enum { WIDE = 12000, HIGH = 1000, TICKS_Y = 3, BAR_WIDE = WIDE / 8 };
 
@@ -29,7 +29,7 @@ struct plot {
 	FILE *out;
 	const struct picture *p;
 	const struct picture_panel *panel;
-	double begin, per; /* units of the drawing for one of the axis */
+	double begin, per; /* units of the drawing per unit of the axis */
 	double top;
 };
 
@@ -38,7 +38,7 @@ static double x_of(const struct plot *g, double at)
 	return (at - g->begin) * g->per;
 }
 
-/* From the top down, as drawings go. */
+/* Downwards, as in drawings. */
 static double y_of(const struct plot *g, double value)
 {
 	return HIGH - fmin(fmax(value / g->top, 0), 1) * HIGH;
@@ -57,7 +57,7 @@ static void put_box(const struct plot *g, size_t i, double top, double bottom)
 	double x, width;
 
 	span_of(g, i, &x, &width);
-	/* Bars of names stand apart; those of time touch. */
+	/* Bars of names have gaps; bars of time do not. */
 	if (g->p->axis.kind == AXIS_NAMES) {
 		double wide = fmin(width * 0.8, BAR_WIDE);
 
@@ -98,7 +98,7 @@ static void put_lane(const struct plot *g, size_t which)
 	fputs("\"/>\n", g->out);
 }
 
-/* Where nothing of the panel is known, or what lies on top of each other lacks a part. */
+/* Shown where no value of the panel is known, or a part of a stack is missing. */
 static bool has_gap(const struct picture_panel *panel, size_t nr, size_t i)
 {
 	size_t unknown = 0;
@@ -131,7 +131,7 @@ static void put_gaps(const struct plot *g)
 		fputs("\"/>\n", g->out);
 }
 
-/* A line through values, broken where one is not known. back: from the last point to the first, to
+/* A line through values, broken at unknown ones. back: from the last point to the first, to
  * close a band. */
 static void put_way(const struct plot *g, const struct picture_series *s, const double *values,
 		    bool back)
@@ -194,7 +194,7 @@ static void put_shapes(const struct plot *g)
 	fputs("</svg>\n", g->out);
 }
 
-/* A value of the scale; its unit stands next to the name of the panel. */
+/* A value of the scale; its unit is next to the name of the panel. */
 static void put_value(FILE *out, enum picture_unit unit, double value)
 {
 	if (value <= 0)
@@ -217,7 +217,7 @@ static void put_scale_value(FILE *out, enum picture_unit unit, double value)
 		put_value(out, unit, value);
 }
 
-/* Lines below the shapes; their values stand left of them. */
+/* Lines behind the shapes; their values are to the left. */
 static void put_scale(const struct plot *g)
 {
 	double step = 0;
@@ -239,7 +239,7 @@ static void put_scale(const struct plot *g)
 	}
 }
 
-/* Several have one unit, next to the name of the panel. */
+/* The unit of several values is next to the name of the panel. */
 static void put_key(const struct plot *g, const struct picture_series *s)
 {
 	double top = picture_series_top(s, g->p->axis.nr);
@@ -279,7 +279,7 @@ static void put_keys(const struct plot *g)
 	fputs("</p>\n", g->out);
 }
 
-/* The one place that is marked, in words next to its line. */
+/* The one marked place, in words next to its line. */
 static void put_mark_name(const struct plot *g)
 {
 	const struct picture_mark *mark = g->p->marks;
@@ -298,7 +298,7 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 
 	g.per = length > 0 ? WIDE / length : 0;
 	g.top = picture_top(panel, p->axis.nr);
-	/* A line at the top is as wide as below it. */
+	/* A line at the top is as wide as elsewhere. */
 	if (panel->kind == PANEL_LINES)
 		g.top *= 1.02;
 	fputs("<div class=\"panel\">", out);
@@ -319,11 +319,11 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 	fputs("</svg></div>\n", out);
 }
 
-/* TICKS: at most; FREE: after 0, that always have room; then numbers of names that have, and
- * letters of a name that has. */
+/* TICKS: maximum; FREE: those after 0 that always fit; then the numbers of names that fit, and
+ * the letters of a name that fits. */
 enum { TICKS = 6, FREE = 2, NAMES_FREE = 3, NAMES_FEW = 10, NAMES_MANY = 16, NAME_SHORT = 5 };
 
-/* How many names have room depends on the page: three always have, and every fourth of some
+/* The number of names that fit depends on the page: three always fit, and every fourth of about
  * sixteen. */
 static const char *name_class(const struct picture *p, size_t i)
 {
@@ -332,7 +332,7 @@ static const char *name_class(const struct picture *p, size_t i)
 
 	if (nr <= NAMES_FREE)
 		return classes[0];
-	/* Wider than its bar it would end outside the picture. */
+	/* A label wider than its bar would end outside the picture. */
 	if (nr <= NAMES_FEW && i + 1 == nr && strlen(p->axis.names[i]) > NAME_SHORT)
 		return classes[2];
 	return classes[(nr > NAMES_MANY ? i / 2 : nr > NAMES_FEW ? i : i * 2) % 4];
@@ -372,7 +372,7 @@ static void put_ticks(FILE *out, const struct picture *p)
 	}
 }
 
-/* What stands below the panels: places of the axis, and what is marked there. */
+/* The text below the panels: places of the axis, and the marks there. */
 static void put_axis(FILE *out, const struct picture *p)
 {
 	fputs("<svg class=\"axis\" aria-hidden=\"true\">\n", out);

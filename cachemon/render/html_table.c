@@ -41,10 +41,10 @@ static void put_link(FILE *out, const char *text)
 
 static void put_cell(FILE *out, enum doc_align align, bool first, const char *text)
 {
-	/* A long name may take several lines wherever it stands. */
+	/* A long name may wrap anywhere. */
 	if (align == DOC_LEFT && strlen(text) > LONG)
 		align = DOC_WRAP;
-	/* What a row is about heads it for who hears the table. */
+	/* A row's subject is its header, for screen readers. */
 	fprintf(out, first ? "<th scope=\"row\"%s>" : "<td%s>", cell_class(align));
 	if (align == DOC_BAR)
 		put_bar(out, strtod(text, NULL));
@@ -63,7 +63,7 @@ static void put_head(FILE *out, const struct doc_table *t)
 	for (size_t c = 0; c < t->nr_columns; c++) {
 		const char *name = t->columns[c].name;
 
-		/* A head without a word heads nothing. */
+		/* An empty header cell is a plain cell. */
 		fprintf(out, *name ? "<th scope=\"col\"%s>" : "<td%s>",
 			cell_class(t->columns[c].align));
 		html_text(out, name);
@@ -74,13 +74,13 @@ static void put_head(FILE *out, const struct doc_table *t)
 
 void html_table(struct doc *d, const struct doc_table *t)
 {
-	/* Rows that stand for things may be put in another order; those of totals have theirs. */
+	/* Rows of items may be sorted; rows of totals keep their order. */
 	bool own_line = t->columns[0].align == DOC_OWN_LINE;
 	const char *kind = own_line    ? " class=\"things\""
 			   : t->things ? " class=\"things whole\""
 				       : "";
 
-	/* What scrolls can be reached by keys. */
+	/* Scrollable parts must be focusable by keys. */
 	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n", kind);
 	if (t->caption) {
 		fputs("<caption><span>", d->out);
@@ -98,10 +98,10 @@ void html_table(struct doc *d, const struct doc_table *t)
 	fputs("</tbody></table></div>\n", d->out);
 }
 
-/* About as many points as a page shows of an axis: a gap shorter than one is not shown. */
+/* About as many points as a page shows of an axis: shorter gaps are not visible. */
 enum { WIDE = 1000 };
 
-/* What a drawing shows, as a table that is folded away. */
+/* The values of a drawing, as a folded table. */
 #define NUMBERS_BEGIN                                                                              \
 	"<details class=\"numbers\"><summary>The numbers as a table</summary>\n"                   \
 	"<div class=\"scroll\" tabindex=\"0\"><table>"
@@ -142,7 +142,7 @@ static void put_number(FILE *out, const char *value)
 	fputs("</td>", out);
 }
 
-/* Where a row begins on the axis, 0 to 1: for who points at the picture. */
+/* Where a row begins on the axis, 0 to 1, for pointing at the picture. */
 static double place_of(const struct picture *p, size_t row)
 {
 	double begin = picture_begin(p);
@@ -153,7 +153,7 @@ static double place_of(const struct picture *p, size_t row)
 	return length > 0 ? (p->axis.from[row] - begin) / length : 0;
 }
 
-/* Where a row ends, when the next does not begin there: after it nothing is drawn. */
+/* Where a row ends, if the next one does not begin there: nothing is drawn after it. */
 static void put_end(FILE *out, const struct picture *p, size_t row)
 {
 	double begin = picture_begin(p);
@@ -206,7 +206,7 @@ void html_numbers(FILE *out, const struct picture *p)
 	fputs(NUMBERS_END, out);
 }
 
-/* Cells that are alike are drawn as one. */
+/* Equal neighbouring cells are drawn as one. */
 static bool are_alike(double a, double b)
 {
 	return (isnan(a) && isnan(b)) || fabs(a - b) < 0.005;
@@ -221,7 +221,7 @@ static size_t end_of(const struct doc_strip *s, size_t from)
 	return end;
 }
 
-/* A cell's opacity says how much of the part it is. */
+/* A cell's opacity shows its share of the part. */
 static void put_cells(FILE *out, const struct doc_strip *s)
 {
 	size_t end;
@@ -250,7 +250,7 @@ static void put_share(FILE *out, double share, const char *mark)
 	put_number(out, show_marked(picture_value(UNIT_SHARE, share), mark).s);
 }
 
-/* A row for parts on end that are alike in all strips. */
+/* One row for consecutive parts that are equal in all strips. */
 static void put_map_numbers(FILE *out, const struct doc_map *map)
 {
 	size_t nr = map->nr_strips ? map->strips[0].nr : 0;

@@ -58,7 +58,7 @@ double picture_series_top(const struct picture_series *s, size_t nr)
 	return top;
 }
 
-/* Of those that are known at point i. */
+/* Of the known values at point i. */
 static double stacked_at(const struct picture_panel *panel, size_t i)
 {
 	double sum = NAN;
@@ -151,8 +151,8 @@ struct shown picture_place(const struct picture *p, double share)
 	return ret;
 }
 
-/* The highest known value of the points whose middle lies between two places; where there is none,
- * of the point that covers them. NAN: not known. */
+/* The highest known value of the points whose middle is between two places; without one, of the
+ * point that covers them. NAN: unknown. */
 static double highest_between(const struct picture *p, const struct picture_series *s, double from,
 			      double to)
 {
@@ -167,7 +167,7 @@ static double highest_between(const struct picture *p, const struct picture_seri
 		if (p->axis.kind == AXIS_SPANS && p->axis.from[i] <= middle &&
 		    middle < p->axis.to[i])
 			covering = s->values[i];
-		/* The last place of all is in the last piece. */
+		/* The last place belongs to the last piece. */
 		if (centre < from || (centre >= to && !(i + 1 == p->axis.nr && centre <= to)))
 			continue;
 		found = true;
@@ -185,7 +185,7 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 		       size_t room)
 {
 	static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	/* Of an axis that others share, a character is as long as in theirs. */
+	/* On a shared axis, a character is as long as in the other pictures. */
 	size_t nr = p->axis.nr < room && !shares_axis(p) ? p->axis.nr : room;
 	double top = s->top > 0 ? s->top : picture_series_top(s, p->axis.nr);
 	double begin = picture_begin(p);
@@ -208,7 +208,7 @@ void picture_sparkline(FILE *out, const struct picture *p, const struct picture_
 	}
 }
 
-/* Above a minute clocks count by other numbers than ten. Days are shown in hours. */
+/* Clock units above a minute are not decimal. Days are shown in hours. */
 static bool ticks_of_time(double top, size_t max, double *ret_step)
 {
 	static const double steps[] = {20,   30,   60,	 120,	300,   600,   900,
@@ -238,7 +238,7 @@ size_t picture_ticks_in(enum picture_unit unit, double top, size_t max, double *
 		one *= 1024;
 	nr = picture_ticks(top / one, max, ret_step);
 	*ret_step *= one;
-	/* There is no half of what is counted. */
+	/* Counts have no halves. */
 	if (unit == UNIT_COUNT && nr && *ret_step < 1) {
 		*ret_step = 1;
 		nr = (size_t)floor(top);

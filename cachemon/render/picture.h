@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A picture as numbers: points along an axis, panels of series over them, marks at places of the
- * axis. Owns the types and what every renderer needs of them; draws nothing. What is not known is
- * NAN, and shown as that: a gap is never a zero.
+ * A picture as numbers: points along an axis, panels of series over them, marks on the axis. Owns
+ * the types and what all renderers need; draws nothing. An unknown value is NAN and stays visible
+ * as a gap, never as zero.
  */
 #ifndef RENDER_PICTURE_H
 #define RENDER_PICTURE_H
@@ -13,18 +13,18 @@
 
 #include "cachemon/figures/show.h"
 
-/* What a series is about: the same thing has the same colour in every picture. */
+/* The meaning of a series: equal meanings have equal colours in every picture. */
 enum tone {
 	TONE_HIT,
 	TONE_MISS,
 	TONE_AHEAD, /* prefetched, and used in time */
 	TONE_LATE,
 	TONE_WASTE,
-	TONE_RESIDENT, /* still in the cache and not used: not judged yet */
-	TONE_OPEN,     /* what became of it is not known */
+	TONE_RESIDENT, /* still in the cache and not used: undecided */
+	TONE_OPEN,     /* fate unknown */
 	TONE_STALL,
-	TONE_BEST, /* the best that there could be */
-	TONE_A,	   /* kinds without a meaning of their own, told apart by order */
+	TONE_BEST, /* the best possible */
+	TONE_A,	   /* kinds without a meaning of their own, distinguished by order */
 	TONE_B,
 	TONE_C,
 	TONE_D,
@@ -32,10 +32,10 @@ enum tone {
 };
 
 enum panel_kind {
-	PANEL_STACK, /* series on top of each other, in their order from below */
+	PANEL_STACK, /* stacked series, from the bottom up */
 	PANEL_BARS,  /* one series */
 	PANEL_LINES,
-	PANEL_LANES, /* a lane a series, marked where it is above 0 */
+	PANEL_LANES, /* one lane per series, marked where it is above 0 */
 };
 
 enum picture_unit {
@@ -51,24 +51,24 @@ enum picture_unit {
 struct picture_series {
 	const char *name;
 	enum tone tone;
-	const char *mark;	  /* what all its values are: MARK_ABOUT, ...; NULL: exact */
-	const double *values;	  /* one a point */
+	const char *mark;	  /* qualifier of all its values: MARK_ABOUT, ...; NULL: exact */
+	const double *values;	  /* one per point */
 	const double *low, *high; /* of a line, its band; NULL: none */
 	bool steps;		  /* a line holds its value up to the next point */
-	double top; /* of its line of characters, where others share it; 0: its highest value */
+	double top; /* top of its line of characters, if shared; 0: its highest value */
 };
 
 struct picture_panel {
 	const char *name;
-	enum picture_unit unit; /* of all its series */
+	enum picture_unit unit; /* unit of all its series */
 	enum panel_kind kind;
 	const struct picture_series *series;
 	size_t nr_series;
-	double top; /* of the scale, where that has a meaning: 1 of a ratio; 0: the highest value */
+	double top; /* top of the scale if fixed: 1 for a ratio; 0: the highest value */
 };
 
 struct picture_mark {
-	double at;	  /* on the axis */
+	double at;	  /* place on the axis */
 	const char *name; /* "present 1.2 GiB" */
 };
 
@@ -85,13 +85,14 @@ struct picture_axis {
 	const double *from, *to;
 	const char *const *names;
 	size_t nr;
-	double least, most; /* its ends where other pictures share them; both 0: of the points */
+	double least,
+		most; /* its ends, if other pictures share them; both 0: those of the points */
 };
 
 struct picture {
 	const char *id;	   /* of the element on a page: letters and '-' */
 	const char *title; /* what it shows */
-	const char *says;  /* what can be seen, in a sentence or two: its text alternative */
+	const char *says;  /* its content in a sentence or two: the text alternative */
 	struct picture_axis axis;
 	const struct picture_panel *panels;
 	size_t nr_panels;
@@ -102,37 +103,37 @@ struct picture {
 /* The ends of the axis. */
 double picture_begin(const struct picture *p);
 double picture_end(const struct picture *p);
-/* Where point i is in the middle. */
+/* The middle of point i. */
 double picture_middle(const struct picture *p, size_t i);
 
-/* The top of a panel's scale: the given one, else of the highest stack or value. 0: nothing is
+/* The top of a panel's scale: the given one, else the highest stack or value. 0: nothing is
  * above 0; NAN: nothing is known. */
 double picture_top(const struct picture_panel *panel, size_t nr);
 /* Of one series alone. */
 double picture_series_top(const struct picture_series *s, size_t nr);
 
-/* A value for people, "-" where it is not known: "1,234 pages/s", "93.1 %". */
+/* A value for people, "-" if unknown: "1,234 pages/s", "93.1 %". */
 struct shown picture_value(enum picture_unit unit, double value);
 
-/* A round value, without zeros at its end that say nothing: "40 %", "2.5 MiB", "2h". */
+/* A round value, without trailing zeros: "40 %", "2.5 MiB", "2h". */
 struct shown picture_round(enum picture_unit unit, double value);
 
 /* A value of a series, with its mark. */
 struct shown picture_shown(const struct picture_panel *panel, const struct picture_series *s,
 			   double value);
 
-/* A place of the axis, 0 its begin, 1 its end, for people. */
+/* A place of the axis, 0 the beginning, 1 the end, for people. */
 struct shown picture_place(const struct picture *p, double share);
 
-/* At most room characters of equal length of the axis, the highest value in each: '_' none, '?' not
- * known, '.' outside of the points, where the axis is longer than they reach. */
+/* At most room characters for equal lengths of the axis, with the highest value in each: '_'
+ * none, '?' unknown, '.' where the axis extends beyond the points. */
 void picture_sparkline(FILE *out, const struct picture *p, const struct picture_series *s,
 		       size_t room);
 
-/* Round numbers from 0 to at most top, the first ret_step: for a scale. Returns how many above 0,
- * at least 1 for a top above 0, at most max. */
+/* Round numbers from 0 to at most top, the first is ret_step: for a scale. Returns the number
+ * above 0: at least 1 if top is above 0, at most max. */
 size_t picture_ticks(double top, size_t max, double *ret_step);
-/* Likewise, round in the unit: of bytes in KiB, MiB, ..., of time in minutes, hours, days. */
+/* The same, but round in the unit: bytes in KiB, MiB, ..., time in minutes, hours, days. */
 size_t picture_ticks_in(enum picture_unit unit, double top, size_t max, double *ret_step);
 
 struct tree;

@@ -91,7 +91,7 @@ void tree_double(struct tree *t, const char *key, double v)
 		tree_null(t, key);
 		return;
 	}
-	/* The shortest of those that read back to the same value. */
+	/* The shortest form that reads back to the same value. */
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
@@ -209,7 +209,7 @@ static bool in_line(const struct tree *t)
 	return t->depth > 0 && t->shape[t->depth - 1] == TREE_LINE;
 }
 
-/* Comma, line and key in front of a value. */
+/* The comma, newline and key before a value. */
 static void put_json_lead(struct tree *t, const char *key)
 {
 	if (in_line(t)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A document of objects, arrays and scalars, written as it is described, as JSON or as YAML. Owns
+ * A document of objects, arrays and scalars, written during its description, as JSON or YAML. Owns
  * the syntax: integers keep all 64 bits, doubles read back to the same value, strings are escaped
- * here and nowhere else. key is NULL inside arrays and for the root.
+ * only here. key is NULL inside arrays and for the root.
  */
 #ifndef RENDER_TREE_H
 #define RENDER_TREE_H
@@ -41,35 +41,35 @@ struct tree {
 	bool failed;
 };
 
-/* 0 or -errno. End with tree_finish() in any case. */
+/* 0 or -errno. Call tree_finish() in any case. */
 int tree_json_begin(struct tree *ret, FILE *out);
 int tree_yaml_begin(struct tree *ret, FILE *out);
 int tree_finish(struct tree *t);
 
 void tree_object(struct tree *t, const char *key);
 void tree_array(struct tree *t, const char *key);
-/* An array of numbers and nulls that may be long: on one line. */
+/* An array of numbers and nulls, perhaps long: on one line. */
 void tree_line(struct tree *t, const char *key);
 void tree_end(struct tree *t);
 void tree_null(struct tree *t, const char *key);
 void tree_bool(struct tree *t, const char *key, bool v);
-/* true, or no key at all. */
+/* true, or no key. */
 void tree_mark(struct tree *t, const char *key, bool is);
 void tree_int(struct tree *t, const char *key, int64_t v);
 void tree_uint(struct tree *t, const char *key, uint64_t v);
-/* null when v is not finite. */
+/* null if v is not finite. */
 void tree_double(struct tree *t, const char *key, double v);
-/* null where it is absent. */
+/* null if absent. */
 void tree_opt_int(struct tree *t, const char *key, struct opt_i64 v);
 void tree_opt_double(struct tree *t, const char *key, struct opt_f64 v);
-/* A literal number that is made elsewhere, exactly. */
+/* A literal number from elsewhere, unchanged. */
 void tree_number(struct tree *t, const char *key, const char *digits);
 /* Valid UTF-8. NULL: null. */
 void tree_string(struct tree *t, const char *key, const char *s);
-/* Any bytes. When they are no UTF-8: the escaped text, and "<key>_escaped": true after it.
- * NULL: null. */
+/* Any bytes. If they are not UTF-8: the escaped text, followed by "<key>_escaped": true. NULL:
+ * null. */
 void tree_bytes(struct tree *t, const char *key, const char *s, size_t len);
-/* The same: a name as the database has it, and a text that may have one in it. NULL: null. */
+/* The same for a name of the database, and for a text that may contain one. NULL: null. */
 void tree_name(struct tree *t, const char *key, const struct bytes *name);
 void tree_text(struct tree *t, const char *key, const char *s);
 

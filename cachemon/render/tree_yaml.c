@@ -6,7 +6,7 @@
 #include <string.h>
 #include <yaml.h>
 
-/* Keeps the first failure; libyaml owns the event from here on in any case. */
+/* Keeps the first error; libyaml owns the event from here in any case. */
 static void emit(struct tree *t, yaml_event_t *event, int made)
 {
 	if (!made || !yaml_emitter_emit(t->state, event))
@@ -17,7 +17,7 @@ static void put_scalar(struct tree *t, const char *text, size_t len, bool plain)
 {
 	yaml_event_t event;
 
-	/* Strings always in quotes: no name is taken for a number, a date, yes or null. */
+	/* Strings are always quoted, so that no name is taken for a number, a date, yes or null. */
 	emit(t, &event,
 	     yaml_scalar_event_initialize(
 		     &event, NULL, NULL, (const yaml_char_t *)text, (int)len, plain, !plain,
@@ -102,7 +102,8 @@ int tree_yaml_begin(struct tree *ret, FILE *out)
 	}
 	yaml_emitter_set_output_file(emitter, out);
 	yaml_emitter_set_width(emitter, -1);
-	/* Unicode off: what is not ASCII is escaped, bidi marks and terminal controls with it. */
+	/* Unicode off: escapes all non-ASCII characters, bidi marks and terminal controls
+	 * included. */
 	yaml_emitter_set_unicode(emitter, 0);
 	*ret = (struct tree){.ops = &ops, .out = out, .state = emitter};
 	emit(ret, &event, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));

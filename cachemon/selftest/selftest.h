@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The known reads of the self test. Owns what each does and what the kernel itself says of it:
- * pages by selftest_look.h before and after each call, faults by getrusage(2).
+ * The known reads of the self test. Owns what each does and what the kernel itself reports: pages
+ * by selftest_look.h before and after each call, faults by getrusage(2).
  */
 #ifndef SELFTEST_H
 #define SELFTEST_H
@@ -16,13 +16,13 @@
 /* The expected value; < 0: this case does not cover it. */
 struct selftest_truth {
 	int64_t read_calls, read_bytes, lookups, misses, added, major_faults;
-	bool disturbed; /* somebody else moved pages of the file meanwhile */
+	bool disturbed; /* other processes moved pages of the file meanwhile */
 };
 
 struct selftest_case {
 	const char *name;
 	const char *what;
-	/* Runs in the watched process; -errno when a call failed. */
+	/* Runs in the watched process; -errno if a call failed. */
 	int (*run)(struct selftest_look *l, struct selftest_truth *ret);
 };
 

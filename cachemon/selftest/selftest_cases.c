@@ -21,7 +21,7 @@ static int64_t pages_of(int64_t offset, int64_t length)
 	return (offset + length - 1) / page_size() - offset / page_size() + 1;
 }
 
-/* The file with so many pages in the cache, or -EBUSY: others are the test's disturbance. */
+/* The file with that many cached pages, or -EBUSY: other processes disturb the test. */
 static int begin_case(struct selftest_look *l, int64_t pages)
 {
 	int64_t there;
@@ -38,7 +38,7 @@ static int begin_empty(struct selftest_look *l)
 	return begin_case(l, 0);
 }
 
-/* One call, and what the kernel says was there before and came with it. */
+/* Makes one call, and records what the kernel reports as present before it and added by it. */
 static int known_read(struct selftest_look *l, char *buf, int64_t offset, int64_t length,
 		      struct selftest_truth *t)
 {
@@ -116,8 +116,8 @@ static int known_touch(struct selftest_look *l, const volatile char *byte, struc
 	return look_after(l, &t->added, &t->disturbed);
 }
 
-/* Every other page, back to front: faults that no read-around window explains away. Judged on
- * major faults and added pages; what is used of a mapping no hook can see. */
+/* Every other page, back to front: faults that no read-around window can explain. Checks major
+ * faults and added pages; no hook can see the use of a mapping. */
 static int run_mmap(struct selftest_look *l, struct selftest_truth *t)
 {
 	int64_t pages = SELFTEST_BYTES / page_size();

@@ -76,7 +76,7 @@ static int64_t asked_sectors(void)
 	return usage.ru_inblock;
 }
 
-/* The bytes that this process has requested from any disk since then: whole pages, except the
+/* The bytes that this process has requested from disks since then: whole pages, except the
  * file's last. */
 static int64_t asked_pages(const struct selftest_look *l)
 {
@@ -98,8 +98,8 @@ static int present(struct selftest_look *l, int64_t *ret_pages)
 	return 0;
 }
 
-/* Waits until everything requested is present: with more or less, the effect of other processes
- * could not be excluded. */
+/* Waits until all requested pages are present: with more or fewer, other processes may have
+ * interfered. */
 static int present_settled(struct selftest_look *l, int64_t *ret_pages, bool *disturbed)
 {
 	uint64_t until = clock_now_ns() + WAIT_NS;
@@ -117,7 +117,7 @@ static int present_settled(struct selftest_look *l, int64_t *ret_pages, bool *di
 	}
 }
 
-/* How many pages are there that were not at the last look. */
+/* The number of present pages that were absent at the last check. */
 static int moved(struct selftest_look *l, bool *disturbed, int64_t *ret_came, int64_t *ret_left)
 {
 	int64_t pages;
@@ -149,8 +149,7 @@ int look_begin(struct selftest_look *l, int64_t *ret_pages)
 	return r;
 }
 
-/* The whole file's pages between our calls: as the last look left them, else they were moved by
- * somebody else. */
+/* Whether the file's pages are as after the last call; otherwise another process moved them. */
 int look_before(struct selftest_look *l, bool *disturbed)
 {
 	struct cachestat now;
@@ -186,9 +185,9 @@ int look_range(struct selftest_look *l, int64_t first, int64_t nr, int64_t *ret_
 	return r;
 }
 
-/* What reclaim takes during a call leaves a trace, but only until the kernel needs the memory of
- * the traces, and invalidation leaves none. A page that was read twice was taken in between; less
- * may be asked of a disk than comes (compression, data in the inode). */
+/* Reclaim during a call leaves a trace, but only until the kernel needs that memory, and
+ * invalidation leaves none. A page that was read twice was evicted in between. Requests to a
+ * disk may be fewer than the pages (compression, data in the inode). */
 int look_after(struct selftest_look *l, int64_t *added, bool *disturbed)
 {
 	struct cachestat now;

@@ -7,7 +7,7 @@
 #include "cachemon/store/migrate.h"
 #include "cachemon/store/store_impl.h"
 
-/* In one transaction: in between another program could have made the tables. */
+/* In one transaction, because another program could create the tables in between. */
 static int read_identity(sqlite3 *db, int64_t *ret_application, int64_t *ret_version,
 			 int64_t *ret_objects)
 {
@@ -82,7 +82,7 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return store_fail(db, path, rc, "create the tables of", NULL, err);
-	/* Again with the lock: another writer may have done it in the meantime. */
+	/* Checked again with the lock: another writer may have migrated in the meantime. */
 	ret = check_version(db, path, list, nr, &version, err);
 	for (size_t i = 0; i < nr && !ret && rc == SQLITE_OK; i++)
 		if (migration_version(&list[i]) > version)

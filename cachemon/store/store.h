@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writing side of the database: open, one run, one transaction an interval, end. Owns the
- * files and what is in them. Prints nothing: every call that can fail gives -errno and a text of
- * what happened, why and what to do. One thread at a time.
+ * Writes the database: open, one run, one transaction per interval, end. Owns the files and their
+ * contents. Prints nothing: every call that can fail returns -errno and a text with what happened,
+ * why and what to do. Not thread-safe.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -14,30 +14,31 @@ struct invoker;
 struct store;
 struct traces;
 
-/* What bounds the database; store_rollup.c has the arithmetic. */
+/* Limits of the database; store_rollup.c has the arithmetic. */
 struct store_limits {
-	unsigned int busy_ms; /* patience with a lock of another program; at the start five times */
-	uint64_t full_ns;     /* intervals younger than this stay as they are, */
-	uint64_t full_rows;   /* but no more than so many; older ones become */
-	uint64_t minute_ns;   /* rows of this length, until they are */
-	uint64_t keep_ns;     /* this old; then they become */
-	uint64_t quarter_ns;  /* rows of this length */
-	unsigned int file_rows; /* files kept in a merged row */
+	unsigned int
+		busy_ms;    /* timeout for another program's lock; five times longer at the start */
+	uint64_t full_ns;   /* intervals younger than this stay unchanged, */
+	uint64_t full_rows; /* but at most this many; older ones become */
+	uint64_t minute_ns; /* rows of this length, until they are */
+	uint64_t keep_ns;   /* this old; then they become */
+	uint64_t quarter_ns;	/* rows of this length */
+	unsigned int file_rows; /* files per merged row */
 	unsigned int directory_rows;
-	unsigned int merges; /* merges a transaction */
+	unsigned int merges; /* merges per transaction */
 };
 
 struct store_limits store_limits_default(void);
 
 struct store_config {
 	const char *path;
-	/* Whose rights every access has and whom the files belong to; outlives the store. NULL: the
-	 * process is that user already. */
+	/* The user whose rights every access has and who owns the files; outlives the store.
+	 * NULL: the process is that user already. */
 	const struct invoker *as;
 	const struct store_limits *limits; /* NULL: store_limits_default() */
 };
 
-struct store_measured { /* what is not measured is NULL in every table */
+struct store_measured { /* unmeasured figures are NULL in every table */
 	bool counter[JOB_NR][C_NR];
 	bool facts[JOB_NR]; /* struct sample_job */
 };
@@ -47,13 +48,13 @@ struct store_probe {
 };
 
 struct store_unmeasured {
-	const char *name; /* of a counter, or of a table that gets no rows */
+	const char *name; /* of a counter, or of an empty table */
 	const char *reason;
 };
 
 struct store_run {
 	const char *cachemon, *host, *kernel, *arch, *level, *advice_mode;
-	const char *user;    /* that the job runs as; NULL: not known */
+	const char *user;    /* user of the job; NULL: unknown */
 	uint64_t started_ns; /* CLOCK_REALTIME */
 	uint64_t interval_ns, page_size_bytes, memory_bytes, map_bytes;
 	struct {
@@ -64,41 +65,43 @@ struct store_run {
 	const struct store_unmeasured *unmeasured;
 	size_t nr_unmeasured;
 	struct store_measured measured;
-	const char *references_absent[JOB_NR]; /* why; NULL: samples have them */
+	const char *references_absent[JOB_NR]; /* reason; NULL: samples have them */
 	/* For the watched job, in the hierarchy that limits memory; NULL: it is not a cgroup
 	 * there. */
 	const char *memory_cgroup;
 };
 
 struct store_end {
-	const int *exit_status; /* NULL: there was no command */
-	/* Figures that turned out not to be measured are withdrawn from all rows; NULL: as at the
-	 * start. */
+	const int *exit_status; /* NULL: no command */
+	/* Figures that turned out to be unmeasured are removed from all rows; NULL: same as at
+	 * the start. */
 	const struct store_measured *measured;
 	const struct store_unmeasured *unmeasured; /* with measured: replaces the reasons */
 	size_t nr_unmeasured;
 };
 
 int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err);
-/* Every access changes to another user: as configured, or to the owner of a database to which root
- * alone writes. */
+/* Every access changes to another user: the configured one, or the owner of a database that root
+ * writes for others. */
 bool store_switches(const struct store *st);
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err);
-/* From the next interval on what comes to them is written too; they outlive the store. */
+/* Records their data from the next interval on; they outlive the store. */
 void store_traces(struct store *st, struct traces *traces);
-/* Why they are absent, or end here; a constant. */
+/* The reason why they are absent, or end here; a constant. */
 void store_no_traces(struct store *st, const char *reason);
-/* From the next interval on these counters are NULL in all tables but estimate; a constant. */
+/* From the next interval on these counters are NULL in all tables except estimate; a constant. */
 void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
 			   const char *reason);
-/* Intervals are so long from the next one on; those before are merged to the same length, some with
- * each interval, the rest at the end. Once in a run. */
+/* Sets the length of intervals from the next one on; earlier ones are merged to the same length,
+ * some with each interval, the rest at the end. Once per run. */
 void store_coarsen(struct store *st, uint64_t interval_ns);
-/* After ledger_apply(l, s). A failure loses a row of the timeline, nothing of the sums. */
+/* Call it after ledger_apply(l, s). A failure loses a row of the timeline, but nothing of the
+ * sums. */
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err);
 /* May be called again after a failure. */
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err);
-/* Leaves one file that opens without write access to its directory, unless others use it. */
+/* Leaves a single file that can be opened without write access to its directory, unless others
+ * use it. */
 void store_close(struct store *st);
 
 int64_t store_run_id(const struct store *st);

@@ -49,7 +49,7 @@ static void write_run(struct store *st, const struct store_run *run, const char 
 		st->run_id = sqlite3_last_insert_rowid(st->db);
 }
 
-/* Also why it has no references, where that is known. */
+/* Also records the reason for missing references, if known. */
 static void write_job(struct store *st, int slot, const char *references_absent)
 {
 	struct binder b = bind_first(st, S_JOB_INSERT);

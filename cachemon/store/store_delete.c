@@ -13,7 +13,7 @@
 
 static int delete_of(sqlite3 *db, const char *table, const char *which);
 
-/* The tables whose rows belong to rows of this one, as the schema says. */
+/* The tables whose rows refer to rows of this one, by the schema. */
 static int delete_below(sqlite3 *db, const char *table, const char *which)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -37,7 +37,7 @@ static int delete_below(sqlite3 *db, const char *table, const char *which)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* SQLite would look for rows below each single row, most of which no index leads to. */
+/* SQLite would search for child rows of each single row, mostly without an index. */
 static int delete_of(sqlite3 *db, const char *table, const char *which)
 {
 	_cleanup_free_ char *sql = NULL;
@@ -47,11 +47,12 @@ static int delete_of(sqlite3 *db, const char *table, const char *which)
 		rc = SQLITE_NOMEM;
 	if (rc)
 		return rc;
-	db_renew(db); /* as many statements as the schema has tables: each may read a whole one */
+	db_renew(db); /* one allowance per table of the schema, because each statement may read a
+		       * whole table */
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* For one statement a table, however many runs go: most tables have no index by run or job. */
+/* One statement per table, for any number of runs: most tables have no index by run or job. */
 static int note_going(sqlite3 *db, const int64_t *ids, size_t nr)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -70,7 +71,7 @@ static int note_going(sqlite3 *db, const int64_t *ids, size_t nr)
 	return rc;
 }
 
-/* Inside of the transaction. A text in err: nothing may be deleted. */
+/* Inside the transaction. A text in err: nothing may be deleted. */
 static int delete_each(struct store *st, const int64_t *ids, size_t nr, struct errtext *err)
 {
 	int64_t open = 0, missing = 0;

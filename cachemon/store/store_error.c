@@ -8,11 +8,11 @@
 struct cause {
 	int code; /* primary or extended */
 	int error;
-	const char *why; /* NULL: the system's or SQLite's words */
+	const char *why; /* NULL: the text of the system or SQLite */
 	const char *what_to_do;
 };
 
-/* Extended codes before the primary ones that they belong to. */
+/* Extended codes come before their primary codes. */
 static const struct cause causes[] = {
 	{SQLITE_READONLY_DBMOVED, ESTALE, "the file was moved or deleted while it was written",
 	 "Move it back, or start again."},
@@ -38,7 +38,7 @@ static const struct cause causes[] = {
 	{SQLITE_CONSTRAINT, EINVAL, NULL, "This is a defect of cachemon: please report it."},
 };
 
-/* An error that is not the disk's can come through a call that SQLite takes for I/O. */
+/* SQLite may report an error as I/O although the disk is not at fault. */
 static const struct cause system_causes[] = {
 	{0, ENOSPC, "no space left on the disk", "Free some space there."},
 	{0, EDQUOT, "the disk quota is used up", "Free some space there."},

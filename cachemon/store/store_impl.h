@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the store: shared by its own files only. Owns the struct. */
+/* Internals of the store, shared by its own files only. Owns the struct. */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
@@ -12,7 +12,7 @@
 #include "cachemon/access/access.h"
 #include "cachemon/access/invoker.h"
 
-/* One step of rolling up. The row being filled is target; rows before next_ns are done. */
+/* One step of rolling up. target is the row being filled; rows before next_ns are done. */
 struct tier {
 	int64_t target;
 	uint64_t bucket;
@@ -25,17 +25,17 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	const struct invoker *as; /* NULL: the process is that user */
-	struct invoker owner;	  /* of another user's database, when root alone writes to it */
+	struct invoker owner;	  /* owner of another user's database that root writes */
 	struct access saved;
 	struct store_limits limits;
 	bool in_wal;
-	int rc;		/* SQLite's, of the transaction: the first that failed */
-	int64_t run_id; /* 0: none begun */
+	int rc;		/* SQLite code of the transaction's first failure */
+	int64_t run_id; /* 0: none */
 	int64_t job_ids[JOB_NR];
 	char *job_names[JOB_NR];
 	char *job_selectors[JOB_NR];
 	bool is_auto;
-	uint64_t full_ns; /* limits.full_ns, or less when the intervals are short */
+	uint64_t full_ns; /* limits.full_ns, or less if the intervals are short */
 	struct store_measured measured;
 
 	/* as of the latest sample, written or not */
@@ -45,22 +45,22 @@ struct store {
 	uint64_t intervals_lost;
 	struct sample_cost cost;
 	struct loss_counts losses;
-	int64_t recursion_misses; /* -1: not known */
+	int64_t recursion_misses; /* -1: unknown */
 	uint64_t marks_dropped;
 	struct tier tiers[TIER_NR];
-	uint64_t coarse_ns, fine_end_ns; /* 0: intervals are as long as they were */
+	uint64_t coarse_ns, fine_end_ns; /* 0: the length of intervals did not change */
 	struct traces *traces;		 /* NULL: absent */
-	const char *no_traces;		 /* why, until it is written */
-	const char *gone[C_NR]; /* why it is not measured any more, until that is written */
+	const char *no_traces;		 /* the reason, until it is written */
+	const char *gone[C_NR];		 /* why it is no longer measured, until that is written */
 	sqlite3_stmt *statements[S_NR];
 };
 
-/* store_error.c: rc is an SQLite code; -errno, and what could not be done to path. note, to be
- * added, may be NULL. */
+/* store_error.c: rc is an SQLite code; returns -errno, and says what failed on path. note is
+ * added, if not NULL. */
 int store_fail(sqlite3 *db, const char *path, int rc, const char *doing, const char *note,
 	       struct errtext *err);
 
-/* Those that write leave what fails in st->rc, and write nothing after it. */
+/* Writing functions leave an error in st->rc, and write nothing after one. */
 
 /* store_rows.c */
 void rows_write_run(struct store *st, const struct ledger *l, const char *state,
@@ -69,23 +69,23 @@ void rows_write_sums(struct store *st, struct ledger *l, bool files);
 void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s);
 void bind_key(struct binder *b, const struct file_key *key);
 
-/* store_traces.c: what came since they were last written */
+/* store_traces.c: the records since the last write */
 void references_write(struct store *st, const struct reference_sample *s);
 void traces_write(struct store *st);
-/* The transaction was committed, or undone. */
+/* The transaction was committed, or rolled back. */
 void traces_settle(struct store *st, bool written);
 
-/* store_machine.c: the machine as of the end of that interval, if the sample has it. */
+/* store_machine.c: the machine at the end of that interval, if the sample has it. */
 void machine_rows_write(struct store *st, const struct sample *s, int64_t interval);
 
 /* store_begin.c */
 void run_write_unmeasured(struct store *st, const struct store_unmeasured *list, size_t nr);
 
 /* store_rollup.c */
-/* The age from which intervals of this length are merged. */
+/* The age at which intervals of this length are merged. */
 uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns);
 void rollup_step(struct store *st);
-/* Ends what store_coarsen() began. */
+/* Completes what store_coarsen() began. */
 void rollup_coarsen(struct store *st);
 
 /* store_writer.c: an SQLite code */
@@ -98,14 +98,14 @@ struct writer {
 };
 void writer_self(struct writer *ret_writer);
 
-/* store_open.c: the -wal and -shm files too are made and opened, at any time, with the rights of
- * the user they belong to. store_enter() is 0, or -errno with a line in err. */
+/* store_open.c: creating and opening the -wal and -shm files too always uses the rights of their
+ * owner. store_enter() returns 0, or -errno with a line in err. */
 int store_enter(struct store *st, struct errtext *err);
 void store_leave(struct store *st);
-/* An existing database, as it is, in whichever mode its writer left it: no file is made, and no run
- * of another writer is looked at. 0, or -errno with a text. */
+/* An existing database, unchanged, in the journal mode of its writer: creates no file, and
+ * ignores other writers' runs. 0, or -errno with a text. */
 int store_open_existing(struct store *st, struct errtext *err);
-/* COMMIT or, when st->rc says that something failed, ROLLBACK; 0 or -errno of the whole. */
+/* COMMIT, or ROLLBACK if st->rc has an error; returns 0 or the -errno of the whole. */
 int store_finish(struct store *st, const char *doing, const char *note, struct errtext *err);
 
 #endif

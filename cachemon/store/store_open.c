@@ -43,7 +43,7 @@ static int no_permission(const struct store *st, struct errtext *err)
 			   strerror(EACCES), denied);
 }
 
-/* The directory of a path, "." without one. */
+/* The directory part of a path, "." if none. */
 static int stat_directory(const char *path, struct stat *ret)
 {
 	char *copy = strdup(path);
@@ -57,9 +57,9 @@ static int stat_directory(const char *path, struct stat *ret)
 }
 
 /*
- * Root that acts for nobody writes another user's database as that user, and a new one in another
- * user's directory too: that user could have made the file anything. The name's own owner counts,
- * which for a link is who made the link.
+ * Root without a sudo user writes another user's database as that user, and also a new one in
+ * another user's directory, because that user could have put any file there. The owner of the name
+ * counts; for a link that is the link's owner.
  */
 static int become_owner(struct store *st, struct errtext *err)
 {
@@ -72,12 +72,12 @@ static int become_owner(struct store *st, struct errtext *err)
 		return 0; /* prepare_file() says what is wrong */
 	shared = directory.st_mode & S_ISVTX && directory.st_mode & S_IWOTH;
 	if (lstat(st->path, &sb)) {
-		/* If root cannot stat it, it could not read it at the end of the run. */
+		/* If root cannot stat it, root could not read it at the end of the run. */
 		if (errno != ENOENT)
 			return 0;
 		sb = directory;
 	} else if (shared) {
-		return 0; /* anybody could have put it there, for root to write its runs to */
+		return 0; /* anybody could have put it there to receive root's runs */
 	}
 	if (!sb.st_uid)
 		return 0;
@@ -89,14 +89,14 @@ static int become_owner(struct store *st, struct errtext *err)
 	return 0;
 }
 
-/* Only what is known before SQLite opens it, in words that SQLite has not. */
+/* Checks what is known before SQLite opens it, for which SQLite has no clear message. */
 static int prepare_file(const struct store *st, bool *ret_made, struct errtext *err)
 {
 	char denied[ACCESS_DENIED_MAX];
 	struct stat sb;
 	int fd;
 
-	/* An existing file is never opened here: closing it would drop this process's locks. */
+	/* Never opens an existing file here: closing it would drop this process's locks. */
 	fd = access_open(AT_FDCWD, st->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
 			 ACCESS_REGULAR);
 	*ret_made = fd >= 0;
@@ -139,15 +139,15 @@ static int prepare_file(const struct store *st, bool *ret_made, struct errtext *
 	return errno == EACCES ? no_permission(st, err) : 0;
 }
 
-/* A run that does not begin is worse than an interval that is late. */
+/* A long wait at the start is better than a run that does not begin. */
 static unsigned int opening_busy_ms(const struct store *st)
 {
 	return 5 * st->limits.busy_ms;
 }
 
 /*
- * WAL lets readers read while a write goes on. Two programs that switch at the same moment make
- * SQLite give up at once instead of waiting, so the waiting is here.
+ * WAL lets readers read during a write. If two programs switch at the same moment, SQLite gives up
+ * at once instead of waiting, so this code waits.
  */
 static int enter_wal(struct store *st, struct errtext *err)
 {
@@ -192,8 +192,9 @@ static int set_up(struct store *st)
 
 	sqlite3_extended_result_codes(st->db, 1);
 	sqlite3_busy_timeout(st->db, (int)opening_busy_ms(st));
-	/* A long reader makes the -wal grow; when it has gone, the file shrinks again. Of the pages
-	 * SQLite keeps 2000 KiB, whatever it was built for: the collector's memory is bounded. */
+	/* A long reader makes the -wal grow; after it has left, the file shrinks again. Limits
+	 * SQLite's page cache to 2000 KiB, whatever its default, because the collector's memory
+	 * is limited. */
 	rc = sqlite3_exec(st->db,
 			  "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; "
 			  "PRAGMA cache_size = -2000; PRAGMA cell_size_check = ON; "
@@ -232,8 +233,8 @@ static int open_prepared(struct store *st, struct errtext *err)
 	return ret;
 }
 
-/* A file that could not become a database is removed, so that no empty file remains, unless
- * another process has begun one. */
+/* Removes a file that could not become a database, so that no empty file remains, unless another
+ * process has started to use it. */
 static int open_database(struct store *st, struct errtext *err)
 {
 	bool made = false;
@@ -300,15 +301,15 @@ int store_finish(struct store *st, const char *doing, const char *note, struct e
 		st->rc = sqlite3_exec(st->db, "COMMIT", NULL, NULL, NULL);
 	if (st->rc != SQLITE_OK)
 		ret = store_fail(st->db, st->path, st->rc, doing, note, err);
-	/* Some failures have rolled back already; a COMMIT that found a lock has not. */
+	/* Some failures have rolled back already; a COMMIT that met a lock has not. */
 	if (!sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
 	return ret;
 }
 
 /*
- * Out of WAL, so that one file is left and can be read by a user who may not create -shm. While
- * others have it open that fails, and the last of them does it.
+ * Leaves WAL mode, so that a single file remains, which a user without the right to create -shm can
+ * read. This fails while others have it open; then the last of them does it.
  */
 static void leave_wal(struct store *st)
 {
@@ -323,7 +324,7 @@ void store_close(struct store *st)
 	if (!st)
 		return;
 	statements_finalize(st);
-	/* If no process may tidy it up, it is left as after a crash. */
+	/* If no process may clean it up, it stays as after a crash. */
 	entered = st->path && !store_enter(st, NULL);
 	if (entered && st->db)
 		db_renew(st->db);

@@ -122,7 +122,7 @@ static uint64_t time_before(uint64_t now_ns, uint64_t age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
-/* So that a timeline of short intervals is bounded too: by its rows, not by its time. */
+/* Limits a timeline of short intervals by its number of rows. */
 uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns)
 {
 	if (interval_ns < limits->full_ns / limits->full_rows)
@@ -137,7 +137,7 @@ void store_coarsen(struct store *st, uint64_t interval_ns)
 	st->full_ns = rollup_full_ns(&st->limits, interval_ns);
 }
 
-/* false: nothing is left of them. */
+/* false: no rows left. */
 static bool coarsen_step(struct store *st)
 {
 	const int64_t run[] = {(int64_t)st->coarse_ns, st->run_id};
@@ -164,7 +164,7 @@ void rollup_step(struct store *st)
 	for (unsigned int i = 0; i < limits->merges && st->coarse_ns; i++)
 		if (!coarsen_step(st))
 			st->coarse_ns = 0;
-	/* Each tier leaves alone what the one before still fills. */
+	/* Each tier skips the rows that the previous one still fills. */
 	if (st->coarse_ns && young_ns > st->tiers[TIER_FINE].bucket * st->coarse_ns)
 		young_ns = st->tiers[TIER_FINE].bucket * st->coarse_ns;
 	for (unsigned int i = 0; i < limits->merges; i++)

@@ -3,8 +3,7 @@
 
 #include "cachemon/store/store_impl.h"
 
-/* The rows of one transaction. Figures that are not measured are bound as NULL, whatever the sums
- * are. */
+/* The rows of one transaction. Unmeasured figures are bound as NULL, whatever the sums are. */
 
 /* In the order of the statement. */
 static void bind_budget(struct binder *b, const struct sample_cost *cost)
@@ -154,8 +153,7 @@ static bool brings_pages(const struct ledger_advice *a)
 	return a->kind == ADVICE_WILLNEED || a->kind == ADVICE_READAHEAD;
 }
 
-/* Fates of the pages it brought: all of them were followed, and can be distinguished from others'.
- */
+/* Fates of the pages it brought in: all were tracked, separate from others'. */
 static void bind_fates(struct store *st, struct binder *b, const struct ledger_advice *a)
 {
 	const struct advice_row *r = &a->row;
@@ -201,7 +199,7 @@ static void write_advice(struct store *st, struct ledger_advice *a)
 		[CALL_READAHEAD] = "readahead",
 	};
 	struct binder b = bind_first(st, S_ADVICE);
-	/* Advice seen only by the state it left on the file: no call, no range was seen. */
+	/* Advice known only by its effect on the file: no call and no range was seen. */
 	bool seen = a->row.calls > 0, ranged = seen && a->row.begin_bytes != ~0ULL;
 
 	bind_mark(&b, &a->mark);
@@ -222,7 +220,8 @@ static void write_advice(struct store *st, struct ledger_advice *a)
 	run_mark(&b, &a->mark);
 }
 
-/* For pages that found no room or were forgotten, it is unknown whether they came back. */
+/* For dropped pages that did not fit or were dropped from the page state, it is unknown whether
+ * they came back. */
 static void forget_advice(struct store *st)
 {
 	struct binder b;
@@ -234,8 +233,8 @@ static void forget_advice(struct store *st)
 	bind_run(&b);
 }
 
-/* Names of commands are bytes; the column is text. What is no UTF-8 becomes '?'. The text, which
- * has to be there until the row is written, or NULL without a name. */
+/* Names of commands are bytes; the column is text. Invalid UTF-8 becomes '?'. Returns the text,
+ * which must live until the row is written, or NULL without a name. */
 static const char *comm_text(const char *comm, char text[COMM_BYTES + 1])
 {
 	size_t n = 0;
@@ -287,8 +286,8 @@ static void delete_folded(struct store *st, const struct ledger *l)
 }
 
 /*
- * Directories before the files that point to them; folded files go before their like comes back
- * under a new id. Files that are not written now are with the next that are.
+ * Directories come before the files that refer to them; folded files are deleted before they can
+ * return under a new id. Files not written now are written with a later interval.
  */
 void rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
@@ -386,7 +385,7 @@ static void write_passes(struct store *st, const struct passes *p, int64_t inter
 	}
 }
 
-/* After rows_write_sums(): files and directories have their ids. */
+/* After rows_write_sums(), which gives files and directories their ids. */
 void rows_write_interval(struct store *st, struct ledger *l, const struct sample *s)
 {
 	struct binder b = bind_first(st, S_INTERVAL);

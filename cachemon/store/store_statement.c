@@ -4,17 +4,17 @@
 #include "cachemon/store/store_impl.h"
 
 /*
- * Columns stand in the order in which they are bound; after the '|' are those that an update sets,
- * and a '*' at the end is all counters.
+ * Columns are in binding order; those after the '|' are set by an update, and a '*' at the end
+ * means all counters.
  */
 enum shape {
 	PLAIN,	  /* table is the whole statement */
 	INSERT,	  /* a row of these columns */
-	REPLACE,  /* the same, in place of one that has its key */
+	REPLACE,  /* the same, but replaces a row with its key */
 	IGNORE,	  /* the same, if it is absent */
-	UPSERT,	  /* the same; where the first column is there already, an update */
-	UPDATE,	  /* the values of an insert, but only an update; ?1 is the id */
-	ADD_ROWS, /* the rows of interval ?2 to those of ?1: key, '|', what is summed too */
+	UPSERT,	  /* the same; if a row with the first column exists, an update */
+	UPDATE,	  /* the values of an insert, but as an update; ?1 is the id */
+	ADD_ROWS, /* adds rows of interval ?2 to those of ?1: key, '|', other sums */
 };
 
 #define JOB_COLUMNS                                                                                \
@@ -95,7 +95,7 @@ static const struct {
 	[S_MERGE_FILE] = {ADD_ROWS, "file_interval", "file_id|*"},
 	[S_MERGE_DIRECTORY] = {ADD_ROWS, "directory_interval", "directory_id|*"},
 	[S_MERGE_DELETE] = {PLAIN, "DELETE FROM interval WHERE id = ?", NULL},
-	/* Also rows of files that were folded since. */
+	/* Also rows of files that have been folded since. */
 	[S_MERGE_TRIM] =
 		{PLAIN,
 		 "DELETE FROM file_interval WHERE interval_id = ?1 AND file_id NOT IN "
@@ -128,7 +128,7 @@ static const struct {
 	[S_MACHINE] = {IGNORE, "machine",
 		       "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes, thp"},
 	[S_MACHINE_INTERVAL] = {INSERT, "machine_interval", "interval_id, " MACHINE_GAUGES},
-	/* Not sums: as of the later one. */
+	/* Not sums: the later value. */
 	[S_MERGE_MACHINE] = {PLAIN,
 			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
 			     ") SELECT ?1, " MACHINE_GAUGES
@@ -234,7 +234,7 @@ static void put_update(sqlite3_str *s, const char *table, const struct columns *
 	sqlite3_str_appendall(s, " WHERE id = ?1");
 }
 
-/* A sum with a part that was not measured is not measured: NULL + x is NULL. */
+/* A sum with an unmeasured part is unmeasured: NULL + x is NULL. */
 static void put_add_rows(sqlite3_str *s, const char *table, const struct columns *c)
 {
 	sqlite3_str_appendf(s, "INSERT INTO %s (interval_id, ", table);
@@ -313,8 +313,7 @@ struct binder bind_first(struct store *st, enum statement s)
 	return (struct binder){.st = st, .stmt = st->statements[s], .column = 1};
 }
 
-/* Nothing is bound after a failure: a call that succeeds takes the message of the failed one away.
- */
+/* Binds nothing after a failure, because a successful call would erase the error message. */
 static bool bind_goes_on(const struct binder *b)
 {
 	return b->st->rc == SQLITE_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The prepared statements of a store, and the values that are bound to them, from left to right.
- * Owns the names of the statements; their texts are made in store_statement.c, the counters in them
- * from the table of counters.
+ * The prepared statements of a store, and the values bound to them, from left to right. Owns the
+ * names of the statements; store_statement.c builds their texts, with the counters from the table
+ * of counters.
  */
 #ifndef STORE_STATEMENT_H
 #define STORE_STATEMENT_H
@@ -78,7 +78,7 @@ int statements_prepare(struct store *st);
 int statement_prepare(struct store *st, enum statement which);
 void statements_finalize(struct store *st);
 
-/* A failure is remembered in the store: nothing more is written in its transaction. */
+/* The store remembers a failure: nothing more is written in its transaction. */
 struct binder {
 	struct store *st;
 	sqlite3_stmt *stmt;
@@ -89,14 +89,15 @@ struct binder {
 struct binder bind_first(struct store *st, enum statement s);
 void bind_int(struct binder *b, int64_t v);
 void bind_known(struct binder *b, bool known, int64_t v);
-void bind_count(struct binder *b, int64_t v);	    /* < 0: not known */
-void bind_real(struct binder *b, double v);	    /* < 0: not known */
+void bind_count(struct binder *b, int64_t v);	    /* < 0: unknown */
+void bind_real(struct binder *b, double v);	    /* < 0: unknown */
 void bind_text(struct binder *b, const char *text); /* NULL: NULL */
 void bind_bytes(struct binder *b, const char *bytes);
-void bind_blob(struct binder *b, const void *data, size_t len); /* there until it has run */
+void bind_blob(struct binder *b, const void *data,
+	       size_t len); /* must stay valid until it has run */
 void bind_counters(struct binder *b, const struct counters *c, const bool *measured);
-/* Steps a statement that gives no rows, unless something has failed before. False: it did not run,
- * or failed. */
+/* Steps a statement without result rows, unless something has failed before. False: it did not
+ * run, or failed. */
 bool bind_run(struct binder *b);
 
 #endif

@@ -18,7 +18,7 @@ static void note_sample(struct store *st, const struct sample *s)
 	st->marks_dropped = s->marks_dropped;
 }
 
-/* A file that was moved away would be written on happily, and seen by nobody. */
+/* SQLite would continue to write to a file that was moved away, where nobody would find it. */
 static int check_place(struct store *st)
 {
 	int moved = 0;
@@ -99,7 +99,7 @@ static void write_gone(struct store *st)
 	}
 }
 
-/* What the run dropped to cost less, and the estimates of what it saw in slices only. */
+/* The detail that the run dropped, and the estimates from its slices. */
 static void write_budget(struct store *st, const struct ledger *l, const struct sample *s)
 {
 	write_shed(st, s);
@@ -175,7 +175,7 @@ static void run_text(struct store *st, char *sql)
 	sqlite3_free(sql);
 }
 
-/* Empties what is known no longer: of what was taken for measured, not of the sums. */
+/* Clears values that turned out to be unmeasured, but not the sums. */
 static void withdraw_from(struct store *st, int slot, const bool *was, const char *table,
 			  const char *where)
 {

@@ -18,11 +18,11 @@
 enum { STAT_MAX = 4096 };
 
 /*
- * The writer of a run. A pid alone would be reused, so a writer is its boot, its pid namespace, its
- * pid and its start time; a lock file would stay behind in the user's directory.
+ * The writer of a run. A pid alone would be reused, so a writer is identified by its boot, pid
+ * namespace, pid and start time; a lock file would stay behind in the user's directory.
  */
 
-/* Of /proc/PID/stat; 0: not known. */
+/* From /proc/PID/stat; 0: unknown. */
 static int64_t start_ticks(int64_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -57,7 +57,7 @@ static bool writer_is_gone(const struct writer *w, bool same_host, const struct 
 		return false;
 	if (strcmp(w->boot, self->boot) != 0)
 		return same_host;
-	/* From another pid namespace its pid says nothing. */
+	/* In another pid namespace its pid has no meaning. */
 	if (w->pidns != self->pidns || w->pid <= 0)
 		return false;
 	if (kill((pid_t)w->pid, 0) && errno == ESRCH)
@@ -93,7 +93,7 @@ static int mark_cut(sqlite3 *db, int64_t id)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Only rows that were visited are changed, so the select goes on undisturbed. */
+/* Only visited rows change, so the select continues undisturbed. */
 int writer_mark_cut(sqlite3 *db)
 {
 	sqlite3_stmt *stmt = NULL;

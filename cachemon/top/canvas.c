@@ -9,7 +9,7 @@
 
 enum { CELLS_MAX = 1 << 22 };
 
-/* A character in the cells it takes: itself, or how it is written without UTF-8. */
+/* The cells of a character: itself, or its replacement without UTF-8. */
 struct glyph {
 	wchar_t ch;
 	char ascii[12]; /* instead; "": itself */
@@ -45,7 +45,7 @@ static size_t next_glyph(const struct top_canvas *c, const char *text, struct gl
 	*ret = (struct glyph){.ch = L'?', .width = 1};
 	if (!n)
 		return 1;
-	/* Names were made inert before; what still is not does no harm. */
+	/* Names were escaped before; anything left is harmless. */
 	if (escape_is_unsafe(cp))
 		return n;
 	ret->ch = (wchar_t)cp;

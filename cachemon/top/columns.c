@@ -41,7 +41,7 @@ static struct opt_i64 whole_of(struct opt_f64 v)
 	return ret;
 }
 
-/* What is more than nothing is not shown as 0. */
+/* A value above 0 must not appear as 0. */
 static struct shown show_pages(struct opt_f64 rate)
 {
 	struct opt_i64 whole = whole_of(rate);

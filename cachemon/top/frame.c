@@ -26,7 +26,7 @@ static char *name_of(struct arena *a, const struct top_row *row)
 	return text ? (char *)arena_bytes(a, text, b.len).data : NULL;
 }
 
-/* The most first, absent ones last. */
+/* Descending, absent ones last. */
 static int by_lookups(const struct top_row *x, const struct top_row *y)
 {
 	struct opt_i64 a = counts_get(&x->counts, C_lookups);
@@ -64,7 +64,7 @@ static int by_order(const void *a, const void *b, void *arg)
 	return (x->row->id > y->row->id) - (x->row->id < y->row->id);
 }
 
-/* By id while it is pinned, and there; else by place. */
+/* By id if it is pinned and still exists; else by place. */
 static size_t place_cursor(const struct top_frame *f, const struct top_view *v)
 {
 	for (size_t i = 0; v->pinned != TOP_NO_ROW && i < f->nr_rows; i++)
@@ -75,7 +75,7 @@ static size_t place_cursor(const struct top_frame *f, const struct top_view *v)
 	return v->cursor < f->nr_rows ? v->cursor : f->nr_rows - 1;
 }
 
-/* Those that have the filter in their name, in the order of the view. 0 or -ENOMEM. */
+/* The rows with the filter in their name, in the view's order. 0 or -ENOMEM. */
 static int make_rows(struct top_frame *f, const struct top_row *rows, size_t nr,
 		     const struct top_view *v, struct top_frame_row **ret_rows, size_t *ret_nr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A frame: the rows of a moment that pass the filter, in their order, and the chosen one. A
- * function of moment and view; owns its rows and their names. Knows neither size nor terminal.
+ * A frame: the rows of a moment that match the filter, sorted, and the selected one. A function of
+ * moment and view; owns its rows and their names. Independent of size and terminal.
  */
 #ifndef TOP_FRAME_H
 #define TOP_FRAME_H
@@ -19,7 +19,7 @@ struct top_frame {
 	const struct top_moment *moment;
 	struct top_frame_row *rows;
 	size_t nr_rows;
-	size_t nr_filtered;	     /* rows that the filter keeps out */
+	size_t nr_filtered;	     /* rows that the filter hides */
 	struct top_frame_row *files; /* beside them, those waited for longest first */
 	size_t nr_files;
 	size_t cursor;			 /* 0 where there are none */
@@ -28,10 +28,10 @@ struct top_frame {
 	struct arena arena;
 };
 
-/* 0 or -ENOMEM. The moment is to stay as long as the frame. */
+/* 0 or -ENOMEM. The moment must outlive the frame. */
 int top_frame_make(const struct top_moment *m, const struct top_view *v, struct top_frame *ret);
 void top_frame_free(struct top_frame *f);
-/* The id of the chosen row, or TOP_NO_ROW. */
+/* The id of the selected row, or TOP_NO_ROW. */
 int64_t top_frame_cursor_id(const struct top_frame *f);
 
 #endif

@@ -115,7 +115,7 @@ static int load_counts(sqlite3 *db, struct top_moment *m, const struct source *s
 	return ret;
 }
 
-/* "[no name, inode 12 on device 8:1]", where no name was seen. */
+/* "[no name, inode 12 on device 8:1]", if no name was seen. */
 static const char *describe_nameless(struct arena *a, int64_t ino, int64_t major, int64_t minor)
 {
 	char text[96];
@@ -181,7 +181,7 @@ static int name_directories(sqlite3 *db, struct top_moment *m, struct file_set *
 	return ret;
 }
 
-/* Of runs that recorded no sums of directories: those of the files that have rows. */
+/* For runs without sums of directories: the sums of files that have rows. */
 static void sum_files(struct file_set *set)
 {
 	for (size_t i = 0; i < set->nr; i++) {
@@ -202,7 +202,7 @@ static bool file_rows_given_up(const struct top_moment *m)
 	return false;
 }
 
-/* What the job did in files or directories without a row here; false: nothing. */
+/* What the job did in files or directories without a row; false: nothing. */
 static bool make_rest(const struct top_moment *m, const struct file_set *set, const char *name,
 		      struct top_row *ret)
 {

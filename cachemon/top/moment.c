@@ -11,7 +11,8 @@
 #include "cachemon/model/model_rows.h"
 #include "cachemon/top/moment.h"
 
-/* Where intervals are shorter than asked for, those before are taken in up to this share of it. */
+/* If intervals are shorter than requested, earlier ones are added up to this share of the
+ * length. */
 #define WHOLE 0.75
 
 static int one_value(sqlite3 *db, struct arena *a, const char *sql, int nr, const int64_t params[],
@@ -24,7 +25,7 @@ static int one_value(sqlite3 *db, struct arena *a, const char *sql, int nr, cons
 	return model_rows_end(&r, err);
 }
 
-/* Where the moment that is asked for begins; steps end at the first and the last one. */
+/* Where the requested moment begins; steps stop at the first and the last interval. */
 static int find_start(sqlite3 *db, const struct top_ask *ask, struct top_moment *m,
 		      int64_t *ret_start_ns, struct errtext *err)
 {
@@ -47,7 +48,7 @@ static int find_start(sqlite3 *db, const struct top_ask *ask, struct top_moment 
 	return ret;
 }
 
-/* A database may come from anybody: sums of these do not overflow. */
+/* The database may be untrusted: these sums do not overflow. */
 static int64_t bounded(int64_t ns)
 {
 	const int64_t most = INT64_MAX / (2 * TOP_HISTORY);
@@ -109,7 +110,7 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, str
 
 enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i)
 {
-	/* Elsewhere a difference is how exactly time was taken. */
+	/* Elsewhere a difference is only the precision of time. */
 	if (!bytes_is(&m->model.run.level, "auto") || i->read_on_ns >= i->duration_ns)
 		return TOP_HOOK_ON;
 	return TOP_HOOK_OFF;
@@ -184,7 +185,7 @@ static void take_job(struct rows *r, const struct top_interval *i, struct top_mo
 	}
 }
 
-/* A job without a row was not counted, which is not nothing. */
+/* A job without a row was not counted, which is not zero. */
 static void forget_uncounted(struct top_moment *m)
 {
 	for (size_t j = 0; j < m->nr_jobs; j++) {
@@ -218,14 +219,14 @@ static int load_jobs(sqlite3 *db, struct top_moment *m, struct errtext *err)
 	return ret;
 }
 
-/* After the rows of the level, which are held against the job's counts as they were seen. */
+/* After the rows of the level, which are compared with the job's unmodified counts. */
 static void finish_jobs(struct top_moment *m)
 {
 	for (size_t i = 0; i < m->nr_jobs; i++) {
 		struct top_row *job = &m->jobs[i];
 
 		top_counts_finish(m, &job->counts, job->last ? 0 : bounds_of_totals(&m->model.run));
-		/* Pages of strangers have no fate. */
+		/* Pages of other processes have no fate. */
 		for (enum counter c = C_used; job->last && c <= C_untracked_map_full; c++)
 			counts_forget(&job->counts, c);
 	}
@@ -269,7 +270,7 @@ int top_moment_load(sqlite3 *db, const struct top_ask *ask, struct top_moment *r
 
 	if (ret)
 		return ret;
-	/* One transaction: an interval and its rows are of the same moment. */
+	/* One transaction, so that an interval and its rows are consistent. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
 		ret = db_read_error(db, err);
 	} else {

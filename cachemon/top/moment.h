@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A moment of a run: the intervals up to it, and what was counted in it of jobs, directories or
- * files. Owns those types and reading them; the database is only read, as by any report.
- * top_rows_load() and top_runs_load() are in load_rows.c, top_series_load() is in top_series.c.
+ * A moment of a run: the intervals up to it, and their counts by job, directory or file. Owns these
+ * types and their reading; the database is read-only, as for any report. top_rows_load() and
+ * top_runs_load() are in load_rows.c, top_series_load() is in top_series.c.
  */
 #ifndef TOP_MOMENT_H
 #define TOP_MOMENT_H
@@ -18,13 +18,13 @@ struct top_interval {
 };
 
 struct top_row {
-	int64_t id; /* of the job, directory or file; 0: the rest, what has no row */
+	int64_t id; /* id of the job, directory or file; 0: the rest without a row */
 	struct bytes name;
-	const char *lead; /* before the name, of ours; or in its place where name.data is NULL */
+	const char *lead; /* fixed text before the name, or instead of it if name.data is NULL */
 	int64_t run_id;	  /* 0: that of the moment */
 	int64_t duration_ns, page_size_bytes; /* of that other run */
-	bool first; /* before the others whatever the order: it is being recorded */
-	bool last;  /* not ordered with the others: it is everybody else */
+	bool first;			      /* sorted first in any order: it is being recorded */
+	bool last;			      /* not sorted with the others: (others) */
 	struct counts counts;
 	struct opt_i64 cpu_ns;
 	size_t nr_intervals; /* of the moment in which it has a row; kept of jobs only */
@@ -33,10 +33,10 @@ struct top_row {
 struct top_moment {
 	struct model model;			  /* the run as a whole; totals are not used */
 	struct top_interval history[TOP_HISTORY]; /* newest first */
-	size_t nr_history;			  /* 0: there is no interval yet */
+	size_t nr_history;			  /* 0: no interval yet */
 	size_t nr_window;			  /* the first ones, which make up the moment */
 	int64_t duration_ns;			  /* of these together */
-	bool newest;				  /* none comes after it as yet */
+	bool newest;				  /* no later interval exists yet */
 	bool has_directories; /* the history has sums of directories, else only those of files */
 	struct top_row *jobs; /* the watched one first */
 	size_t nr_jobs;
@@ -66,7 +66,7 @@ struct top_ask {
 };
 
 struct sqlite3;
-/* 0, or -errno with a line in err. top_moment_free() what was read. */
+/* 0, or -errno with a line in err. top_moment_free() frees the data. */
 int top_moment_load(struct sqlite3 *db, const struct top_ask *ask, struct top_moment *ret,
 		    struct errtext *err);
 void top_moment_free(struct top_moment *m);
@@ -91,13 +91,13 @@ enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval 
 
 /* Nothing, all of it known. */
 struct counts top_counts_none(void);
-/* sum += c, of this interval. */
+/* sum += c, for this interval. */
 void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
 		     struct counts *c);
-/* When all intervals were taken: what was not seen in all of them, and which losses concern it. */
+/* After all intervals: marks what was not seen in all of them, and the losses that affect it. */
 void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
 
-/* Directories or files, and what is in none of their rows. */
+/* Directories or files, and the rest without a row. */
 int top_rows_load(struct sqlite3 *db, enum top_level level, struct top_moment *m,
 		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err);
 

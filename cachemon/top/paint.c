@@ -115,7 +115,7 @@ static enum top_look look_of(enum top_column column, struct opt_f64 v)
 	return v.value >= 0.9 ? TOP_GOOD : v.value >= 0.5 ? TOP_POOR : TOP_BAD;
 }
 
-/* The figures of the job, as many as there is room for. */
+/* The figures of the job, as many as fit. */
 static void put_job(struct top_canvas *c, const struct top_frame *f)
 {
 	const struct top_row *job = top_moment_job(f->moment);
@@ -141,8 +141,8 @@ struct chosen_columns {
 	int nr;
 };
 
-/* The most important columns that leave room for the name, and that of the order whatever it is:
- * else nothing would show why the rows are where they are. */
+/* The most important columns that leave room for the name, and always the sorted one: otherwise
+ * the order of the rows would be unexplained. */
 static struct chosen_columns choose_columns(const struct pane *v)
 {
 	int columns = v->width;
@@ -160,7 +160,8 @@ static struct chosen_columns choose_columns(const struct pane *v)
 			chosen.list[chosen.nr++] = k;
 			continue;
 		}
-		/* None after one that has no room, or the order would be hard to remember. */
+		/* None after a column that did not fit, because the order of columns should stay
+		 * the same. */
 		full = full || room < wide || (k == TOP_CPU && v->level > TOP_JOBS);
 		if (full)
 			continue;
@@ -178,8 +179,7 @@ static bool has_rest(const struct pane *p)
 	return false;
 }
 
-/* What the rows are. Of an interval not all files are kept: that is said as well as there is room.
- */
+/* The kind of rows. An interval does not keep all files; that is mentioned if there is room. */
 static const char *heading_of(const struct pane *p, int room)
 {
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE"};
@@ -237,7 +237,7 @@ static void put_row(struct top_canvas *c, const struct top_frame *f, const struc
 		top_put_right(c, row, at, width, look_of(column, figure.value), figure.shown.s);
 		at += width + 1;
 	}
-	/* A path by its end, and what is ours by its beginning. */
+	/* Cuts a path at its beginning, and fixed text at its end. */
 	if (p->level <= TOP_JOBS || !r->row->name.data)
 		top_put(c, row, at, end - at, TOP_PLAIN, r->name);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A frame as lines of cells of a given size. Owns the layout: what is where, and what is left out
- * where there is no room. A pure function; the canvas is drawn or written by others.
+ * Draws a frame as lines of cells of a given size. Owns the layout: positions, and what is left out
+ * if there is no room. A pure function; others write the canvas.
  */
 #ifndef TOP_PAINT_H
 #define TOP_PAINT_H
@@ -13,24 +13,23 @@
 struct top_paper {
 	int columns, rows;
 	bool utf8;
-	bool keys;	    /* the last line is for keys, what is typed, and the notice */
-	bool ended;	    /* nothing new will come */
+	bool keys;	    /* the last line has keys, input, or the notice */
+	bool ended;	    /* no new data will come */
 	const char *notice; /* about the run or the view; NULL: none */
 };
 
-/* Columns from which on files have room beside jobs or directories. */
+/* Minimum columns for files next to jobs or directories. */
 enum { TOP_WIDE = 120 };
 
 /* 0 or -ENOMEM. */
 int top_paint(const struct top_frame *f, const struct top_view *v, const struct top_paper *paper,
 	      struct top_canvas *ret);
-/* Rows that the table has room for: what PgDn moves by. */
+/* The number of rows in the table, by which PgDn moves. */
 int top_paint_page(const struct top_view *v, const struct top_paper *paper);
-/* The last line of the help that may be the first one shown; 0: all have room. In paint_detail.c.
- */
+/* The last line of the help at which it may start; 0: all lines fit. In paint_detail.c. */
 size_t top_help_end(int rows);
 
-/* Inside of painting, in paint_detail.c. */
+/* Internal to painting, in paint_detail.c. */
 
 /* Lines that the detail would like, and draws at most. */
 int top_detail_rows(int columns);
@@ -38,7 +37,7 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 /* "MISSES/s", the last intervals of it, and the most of them, in one line. */
 void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
 		     const struct top_series *series, int row, int at, int width);
-/* from: its first line that is shown, where there is not room for all. */
+/* from: its first visible line, if it does not fit. */
 void top_paint_help(struct top_canvas *c, size_t from);
 
 #endif

@@ -55,7 +55,7 @@ void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_c
 {
 	int room = width - LABEL - MOST - 1;
 	size_t nr = f->moment->nr_history;
-	/* Of a share the least is what matters; its scale is the whole. */
+	/* For a share the minimum matters, and its scale is always 0 to 1. */
 	bool share = column == TOP_HITS;
 	struct top_figure most = {.shown = {"-"}};
 	char text[64];

@@ -27,7 +27,7 @@ struct top_screen {
 	struct top_canvas last; /* what the terminal shows; no cells: nothing */
 };
 
-/* Where there are no colours, attributes alone show what matters. */
+/* Without colours, only attributes mark what matters. */
 static const struct {
 	attr_t attributes, without_colours;
 	short foreground, background; /* -1: the terminal's own */
@@ -42,7 +42,7 @@ static const struct {
 	[TOP_BAD] = {A_BOLD, A_BOLD, COLOR_RED, -1},
 };
 
-/* A capability that is there, and is one of text. */
+/* A capability that exists and is text. */
 static bool is_string(const char *capability)
 {
 	return capability && (intptr_t)capability != -1;
@@ -103,8 +103,8 @@ void top_screen_repair(int fd, const struct termios *modes)
 }
 
 /*
- * The terminal is left as it was also where the program ends by a signal that nobody expected: a
- * crash, an abort. A handler is given nothing: what it needs is in static memory.
+ * Restores the terminal too if the program ends by an unexpected signal: a crash or an abort. A
+ * handler gets no arguments, so its data is in static memory.
  */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
 enum { NR_CRASHES = sizeof(crashes) / sizeof(crashes[0]), STACK_BYTES = 16384 };
@@ -112,10 +112,10 @@ enum { NR_CRASHES = sizeof(crashes) / sizeof(crashes[0]), STACK_BYTES = 16384 };
 static struct {
 	struct termios modes; /* of the terminal, before */
 	volatile sig_atomic_t armed;
-	_Alignas(16) char stack[STACK_BYTES]; /* that of the program may be what is broken */
+	_Alignas(16) char stack[STACK_BYTES]; /* the normal stack may be broken */
 } restore;
 
-/* Only what a handler may call. */
+/* Only calls that are safe in a handler. */
 static void on_crash(int signo)
 {
 	if (restore.armed) {
@@ -126,12 +126,11 @@ static void on_crash(int signo)
 		signal(SIGTTOU, SIG_IGN);
 		tcsetattr(FROM, TCSANOW, &restore.modes);
 	}
-	/* The handler is gone, and the signal not blocked. */
+	/* The handler is removed, and the signal is not blocked. */
 	raise(signo);
 }
 
-/* From here on a crash writes leave to the terminal, sets its modes and goes on as it would have.
- */
+/* From here on, a crash restores the terminal and its modes, and then continues as usual. */
 static void arm_restore(void)
 {
 	stack_t stack = {.ss_sp = restore.stack, .ss_size = sizeof(restore.stack)};
@@ -169,7 +168,7 @@ int top_screen_open(bool colours, struct top_screen **ret)
 		return -ENOMEM;
 	r = tcgetattr(FROM, &restore.modes) ? -errno : 0;
 	if (!r) {
-		/* The terminal's own size, also where a shell has exported one. */
+		/* The terminal's own size, even if a shell has exported one. */
 		unsetenv("COLUMNS");
 		unsetenv("LINES");
 		s->screen = newterm(NULL, stdout, stdin);
@@ -201,8 +200,8 @@ void top_screen_close(struct top_screen *s)
 	if (!s)
 		return;
 	/*
-	 * A shell whose watch crashed has the terminal already: what this one restores then, from
-	 * the background, is refused without this.
+	 * The shell of a crashed watch has the terminal already: without this, restoring it from
+	 * the background would fail.
 	 */
 	sigaction(SIGTTOU, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
 	endwin();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The terminal: drawing a canvas, reading keys, its size. Owns ncurses, which nothing else
- * includes, and that the terminal is left as it was. One at a time.
+ * The terminal: drawing a canvas, reading keys, its size. Owns ncurses, which no other file
+ * includes, and restores the terminal. One at a time.
  */
 #ifndef TOP_SCREEN_H
 #define TOP_SCREEN_H
@@ -19,7 +19,7 @@ bool top_screen_possible(int fd);
 /* 0 or -errno. */
 int top_screen_open(bool colours, struct top_screen **ret);
 void top_screen_close(struct top_screen *s);
-/* Of another process that was killed while it had this terminal, whose modes were these. After
+/* Restores the terminal of another process that was killed, with these modes. Call it after
  * top_screen_possible(). */
 void top_screen_repair(int fd, const struct termios *modes);
 void top_screen_size(const struct top_screen *s, int *ret_columns, int *ret_rows);

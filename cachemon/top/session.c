@@ -72,7 +72,7 @@ static int64_t first_value(struct top_session *s, const char *sql, int nr, const
 	return value;
 }
 
-/* Of what others wrote, and what was written by this connection, which the first does not show. */
+/* Changes by other connections, and changes by this one, which the first counter does not show. */
 static int64_t version_now(struct top_session *s)
 {
 	int64_t version = first_value(s, "PRAGMA data_version", 0, NULL, s->version);
@@ -156,7 +156,7 @@ static int load_view(struct top_session *s, struct errtext *err)
 	return load_series(s, err);
 }
 
-/* To another run, or to the moment with the most misses a second of all. */
+/* To another run, or to the moment with the most misses per second. */
 static void follow_view(struct top_session *s)
 {
 	struct top_view *v = &s->view;

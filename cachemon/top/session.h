@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A view of a run as it goes on: the database, what was chosen, the frame. Owns when what is read
- * again. Neither draws nor waits.
+ * A live view of a run: the database, the selection, the frame. Owns when data is read again.
+ * Neither draws nor waits.
  */
 #ifndef TOP_SESSION_H
 #define TOP_SESSION_H
@@ -19,21 +19,21 @@ struct top_session {
 	struct top_frame frame;
 	struct top_series *job, *chosen;
 	struct top_ask loaded; /* what the moment was read for */
-	int64_t version;       /* of the database as it was read; -1: never */
+	int64_t version;       /* version of the database that was read; -1: never */
 };
 
-/* The newest run that is still written, else the last one; -ENOENT with a line in err. */
+/* The newest run that is being written, else the last one; -ENOENT with a line in err. */
 int top_session_find_run(struct sqlite3 *db, int64_t *ret_run, bool *ret_open, struct errtext *err);
 
 /* 0 or -ENOMEM. */
 int top_session_begin(struct sqlite3 *db, int64_t run_id, bool replay, struct top_session *ret);
 void top_session_end(struct top_session *s);
-/* Whether the writer has written since it was read. */
+/* Whether the writer has written since the last read. */
 bool top_session_stale(struct top_session *s);
-/* Makes the frame of the moment that the view asks for; reads it only where moment, level or
- * database are not those that were read. On failure what was there stays. */
+/* Makes the frame of the requested moment; reads it only if moment, level or database changed.
+ * After an error the previous frame stays. */
 int top_session_load(struct top_session *s, struct errtext *err);
-/* The run is not written any more. */
+/* Whether the run is no longer being written. */
 bool top_session_ended(const struct top_session *s);
 void top_session_around(const struct top_session *s, const struct top_paper *paper,
 			struct top_around *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A watch of the same program, into a database of its own, for as long as it is looked at. The
- * watch has the capabilities, the viewer none: it is the invoker before it makes the directory of
- * the database. The watch ends at the end of its standard input, whatever the viewer ends by.
+ * A watch of the same program, into a separate database, while the viewer runs. The watch has the
+ * capabilities, the viewer has none: it becomes the invoker before it creates the database's
+ * directory. The watch ends at the end of its standard input, however the viewer ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,12 +40,12 @@ static void __attribute__((noreturn)) become_watch(const struct top_options *o, 
 	ssize_t n;
 
 	memcpy(argv + 5, o->watch, (size_t)o->nr_watch * sizeof(*argv));
-	/* The terminal's signals are for the viewer, which then ends it. */
+	/* The terminal's signals are for the viewer, which then ends the watch. */
 	setpgid(0, 0);
 	top_signals_default();
 	if (dup2(input, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0)
 		_exit(EXIT_FAILURE);
-	/* Nothing comes where the viewer has ended or given up. */
+	/* Nothing arrives if the viewer has ended or given up. */
 	n = read(0, db, sizeof(db));
 	if (n <= 0 || db[n - 1])
 		_exit(EXIT_FAILURE);
@@ -92,7 +92,7 @@ bool top_capture_ended(struct top_capture *c)
 	return true;
 }
 
-/* Its first line is what is wrong. */
+/* Its first line is the error. */
 static void what_it_said(const struct top_capture *c, struct errtext *err)
 {
 	char text[SAID_MAX] = "";
@@ -137,7 +137,7 @@ static void remove_files(int dir)
 		unlinkat(dir, names[i], 0);
 }
 
-/* A directory that a viewer left which was killed: its own user's, and locked by nobody. */
+/* The directory of a killed viewer: owned by this user, and not locked. */
 static void remove_left(int parent, const char *name)
 {
 	_cleanup_close_ int dir =
@@ -160,8 +160,8 @@ static void remove_all_left(void)
 			remove_left(dirfd(parent), e->d_name);
 }
 
-/* The lock keeps it: another viewer that starts may take it away before. A filesystem without locks
- * keeps it too, as nobody else gets one. */
+/* The lock protects it; without one, another starting viewer could remove it. A filesystem
+ * without locks protects it too, because nobody else gets a lock. */
 static int lock_place(struct top_capture *c)
 {
 	struct stat sb;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames one after the other: on a full screen, with keys, or as text; and the signals that end it.
- */
+/* Successive frames, on a full screen with keys or as text, and the signals that end them. */
 #include <errno.h>
 #include <langinfo.h>
 #include <limits.h>
@@ -81,7 +80,7 @@ struct screen_loop {
 	struct top_session *s;
 	struct top_screen *screen;
 	struct top_capture *capture;
-	const char *about; /* the run, for as long as nothing else is to be said */
+	const char *about; /* the run, while there is no other message */
 	struct top_paper paper;
 	const char *shown; /* the notice on the screen */
 	char notice[160];
@@ -89,7 +88,7 @@ struct screen_loop {
 	bool ended;
 };
 
-/* Signals come while the loop waits, and at no other time; that of a new size is for ncurses. */
+/* Signals arrive only while the loop waits; the one for a new size is ncurses' own. */
 static void take_signals(sigset_t *ret_waiting)
 {
 	struct sigaction action = {.sa_handler = on_end};
@@ -142,7 +141,7 @@ static int draw_screen(struct screen_loop *l)
 	return 0;
 }
 
-/* A database that cannot be read now may be in a moment: what was shown stays. */
+/* A database that cannot be read now may be readable in a moment: the old frame stays. */
 static void load_frame(struct screen_loop *l)
 {
 	struct errtext err = {""};
@@ -155,7 +154,7 @@ static void load_frame(struct screen_loop *l)
 			 err.text);
 }
 
-/* Whether the viewer leaves. */
+/* Whether the viewer wants to leave. */
 static bool take_keys(struct screen_loop *l, bool *changed)
 {
 	struct top_around around;
@@ -168,7 +167,7 @@ static bool take_keys(struct screen_loop *l, bool *changed)
 		top_session_around(l->s, &l->paper, &around);
 		if (top_view_key(&l->s->view, key, &around))
 			return true;
-		/* The next key is pressed in front of what this one made. */
+		/* The next key applies to the new frame. */
 		load_frame(l);
 	}
 	return false;
@@ -209,7 +208,7 @@ static int run_loop(struct screen_loop *l, const sigset_t *waiting)
 			return -errno;
 		if (seen || input.revents & (POLLHUP | POLLERR | POLLNVAL))
 			break;
-		/* Also where nothing was typed: a new size comes as a key. */
+		/* Also without input, because a new size arrives as a key. */
 		if (take_keys(l, &changed))
 			break;
 		take_time(l, &changed);
@@ -297,7 +296,7 @@ static int write_frame(const struct top_session *s, FILE *out)
 	return fflush(out) ? -errno : 0;
 }
 
-/* Until there is something new to read, never will be, or a signal came. */
+/* Waits until there is new data, there can be none any more, or a signal came. */
 static bool wait_for_more(struct top_session *s, struct top_capture *capture, int *ret_signal)
 {
 	while (!top_session_stale(s)) {
@@ -312,7 +311,7 @@ static bool wait_for_more(struct top_session *s, struct top_capture *capture, in
 
 static int say_unwritten(int r, int *ret_signal, struct errtext *err)
 {
-	/* As a program ends that has nobody to write to. */
+	/* Ends as a program does whose reader has left. */
 	if (r == -EPIPE)
 		*ret_signal = SIGPIPE;
 	return errtext_set(err, r, "cannot write: %s", strerror(-r));
@@ -324,7 +323,7 @@ int top_batch(struct top_session *s, const struct top_options *o, struct top_cap
 	bool first = true;
 	uint64_t written = 0;
 
-	/* From the first interval on, or from the newest; after it none is left out. */
+	/* From the first interval, or from the newest; after it none is skipped. */
 	s->view.pace = TOP_HOLD;
 	s->view.wide = size_of_variable("COLUMNS", COLUMNS_DEFAULT) >= TOP_WIDE;
 	if (s->replay || capture)
@@ -351,4 +350,4 @@ int top_batch(struct top_session *s, const struct top_options *o, struct top_cap
 	}
 }
 
-/* Signals that end the view: taken where it waits, so that what it started can be ended too. */
+/* Signals that end the view: handled where it waits, so that its child can be ended too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the viewer chose: level, order, filter, row, moment. Owns the state that keys change and
- * frames are made with, and the function from one to the next. Knows neither terminal nor database.
+ * What the viewer chose: level, order, filter, row, moment. Owns this state and the function that a
+ * key applies to it. Independent of terminal and database.
  */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
@@ -36,13 +36,13 @@ enum top_typing { TOP_TYPING_NONE, TOP_TYPING_FILTER, TOP_TYPING_TIME };
 
 enum { TOP_TYPED_MAX = 255, TOP_NEWEST = -1, TOP_NO_ROW = -1, TOP_NO_RUN = -1 };
 
-/* What was zoomed into, and where from: going back is to the same rows. */
+/* The zoomed item and where it was: going back restores the same rows. */
 struct top_zoom {
 	enum top_level level;
 	int64_t run_id;
 	size_t cursor;
 	char filter[TOP_TYPED_MAX + 1]; /* before it */
-	char into[TOP_TYPED_MAX + 1];	/* what it made of that */
+	char into[TOP_TYPED_MAX + 1];	/* filter set by it */
 };
 
 struct top_view {
@@ -52,23 +52,23 @@ struct top_view {
 	enum top_column sort;
 	bool reversed;
 	char filter[TOP_TYPED_MAX + 1];
-	size_t cursor;	/* the chosen row, by place; as large as it may be, frames bound it */
-	int64_t pinned; /* the chosen row, by id, while its detail is shown; else TOP_NO_ROW */
+	size_t cursor;	/* the selected row, by place; unlimited, frames limit it */
+	int64_t pinned; /* the selected row, by id, while its detail is shown; else TOP_NO_ROW */
 	bool detail, help;
 	bool wide;	  /* there is room for files beside jobs or directories */
 	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
-	int steps;	/* and so many intervals on or back, still to be gone */
-	int64_t run_id; /* to this run, still to be gone; or TOP_NO_RUN */
-	int run_steps;	/* so many runs on or back, still to be gone */
-	bool worst;	/* to the moment with the most misses, still to be gone */
+	int steps;	/* and this many intervals forward or back, still to move */
+	int64_t run_id; /* to this run, still to move; or TOP_NO_RUN */
+	int run_steps;	/* this many runs forward or back, still to move */
+	bool worst;	/* to the moment with the most misses, still to move */
 	enum top_typing typing;
 	char typed[TOP_TYPED_MAX + 1];
 	const char *complaint; /* about what was typed; NULL: none */
 };
 
-/* What a key is pressed in front of. */
+/* The state in which a key is pressed. */
 struct top_around {
 	size_t nr_rows, cursor, page;
 	size_t help_end;	       /* as far as the help can go on; 0: all of it is seen */
@@ -76,7 +76,7 @@ struct top_around {
 	const char *cursor_name;       /* as it is shown; NULL: there is no row */
 	int64_t run_id, cursor_run_id; /* the one that is shown, that of the row; TOP_NO_RUN */
 	int64_t begin_ns;	       /* where the moment begins */
-	int64_t started_ns;	       /* wall-clock time of the start; 0: not known */
+	int64_t started_ns;	       /* wall-clock time of the start; 0: unknown */
 	bool replay;		       /* nothing new will come: what was held plays on */
 };
 
@@ -100,7 +100,7 @@ enum top_key {
 };
 
 struct top_view top_view_new(void);
-/* Files are shown beside the rows of this level, ordered by the time waited for them. */
+/* Files are shown next to the rows of this level, sorted by the time waited for them. */
 bool top_view_with_files(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);

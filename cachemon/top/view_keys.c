@@ -54,7 +54,7 @@ static void show_level(struct top_view *v, enum top_level level)
 	v->pinned = TOP_NO_ROW;
 }
 
-/* A level as a whole: what a zoom left out is there again. */
+/* A whole level: shows again what a zoom left out. */
 static void change_level(struct top_view *v, enum top_level level)
 {
 	if (v->level == level)
@@ -72,7 +72,7 @@ static void follow_newest(struct top_view *v)
 	v->steps = 0;
 }
 
-/* Of another run its newest moment: those of this one say nothing there. */
+/* Of another run its newest moment, because this run's moments have no meaning there. */
 static void go_to_run(struct top_view *v, int64_t run_id)
 {
 	follow_newest(v);
@@ -123,7 +123,7 @@ static const char *filter_without_typing(const struct top_view *v)
 	return v->nr_zooms ? v->zooms[v->nr_zooms - 1].into : "";
 }
 
-/* The last thing that was opened: a detail or a filter, else what was zoomed into. */
+/* Closes the last thing that was opened: a detail or a filter, else a zoom. */
 static void leave_one(struct top_view *v)
 {
 	const char *before = filter_without_typing(v);
@@ -223,7 +223,7 @@ static void type_key(struct top_view *v, uint32_t key, const struct top_around *
 			return;
 		append_character(v->typed, key);
 	}
-	/* What is typed can be seen to work. */
+	/* Input is applied while it is typed. */
 	if (v->typing == TOP_TYPING_FILTER) {
 		strcpy(v->filter, v->typed);
 		v->cursor = 0;
@@ -360,7 +360,7 @@ static void change_table(struct top_view *v, uint32_t key, const struct top_arou
 	}
 }
 
-/* Any key leaves it, but those that go on in it where it is longer than the screen. */
+/* Any key closes it, except those that scroll in it if it is longer than the screen. */
 static void read_help(struct top_view *v, uint32_t key, const struct top_around *a)
 {
 	if ((key == TOP_KEY_DOWN || key == TOP_KEY_PAGE_DOWN) && a->help_end)

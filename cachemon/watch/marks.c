@@ -35,7 +35,8 @@ struct marks {
 
 /* ---- the guard: a process of the user's own, which outlives this one by a moment ---- */
 
-/* Or did, and what it wrote is not all read yet. One read, for some write without an end. */
+/* True also if they did earlier and not all of it was read. Reads once, because some write
+ * without end. */
 static bool somebody_writes(int fd)
 {
 	char ignored[CHUNK];
@@ -44,8 +45,7 @@ static bool somebody_writes(int fd)
 	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
-/* Keeps a reader there for those who have it open, so that none of them is ended by SIGPIPE or
- * waits for room. */
+/* Keeps a reader for the writers, so that none gets SIGPIPE or blocks. */
 static void drain_until_nobody_writes(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -85,7 +85,7 @@ static int make_somewhere(const struct invoker *inv, char path[PLACE_MAX])
 	return r;
 }
 
-/* Nothing of the caller's is kept open, for its reader may wait for the end. */
+/* Closes everything inherited, because a reader may wait for the end. */
 static void keep_only(int *socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -107,7 +107,8 @@ static void __attribute__((noreturn)) guard_run(int socket, const struct invoker
 	setsid();
 	keep_only(&socket);
 	r = chdir("/") ? -errno : invoker_drop_permanently(inv);
-	/* Those of a user are for measuring, and this process outlives that; root keeps its own. */
+	/* A user's capabilities are for measuring, and this process outlives that; root keeps
+	 * its own. */
 	if (!r && inv->uid)
 		r = privileges_keep(0);
 	if (!r)
@@ -125,7 +126,7 @@ static void __attribute__((noreturn)) guard_run(int socket, const struct invoker
 		*strrchr(path, '/') = '\0';
 		rmdir(path);
 	}
-	/* Who is not told waits for this process. */
+	/* A descriptor that was not closed would wait for this process. */
 	if (fd >= 0 && somebody_writes(fd)) {
 		send(socket, &r, sizeof(r), MSG_NOSIGNAL);
 		close(socket);
@@ -163,7 +164,7 @@ static int begin_guard(struct marks *m, const struct invoker *inv)
 	return pid < 0 ? -EAGAIN : hear_place(m);
 }
 
-/* For writing too: it has no end while nobody writes. */
+/* Opened for writing too: otherwise it ends while there is no writer. */
 static int open_fifo(struct marks *m, const struct invoker *inv)
 {
 	struct access saved;
@@ -263,7 +264,7 @@ static void end_line(struct marks *m)
 	m->len = 0;
 }
 
-/* What is too long is cut. */
+/* Truncates long lines. */
 void marks_take(struct marks *m, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -325,7 +326,7 @@ void marks_stored(struct marks *m)
 	m->nr_set = 0;
 }
 
-/* Until the FIFO is removed. Where nobody has it open any more, the guard ends then. */
+/* Until the FIFO is removed. If nobody has it open any more, the guard ends. */
 static void end_guard(struct marks *m)
 {
 	ssize_t n;

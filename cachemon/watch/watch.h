@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The run of a watch: its options, what is done with it, its figures while it goes on.
- */
+/* The run of a watch: its options, its operations, its live figures. */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -13,7 +11,7 @@
 #include "cachemon/job/selector.h"
 #include "cachemon/plan/probe_plan.h"
 
-/* CMD has ended with 0, and part of the record could not be written. */
+/* CMD has exited with 0, but part of the record could not be written. */
 enum { WATCH_INCOMPLETE = 123 };
 
 /* A short run needs enough intervals for a comparison with another one. */
@@ -33,7 +31,7 @@ struct watch_options {
 	uint64_t interval_ns; /* 0: WATCH_FINE_NS, and WATCH_COARSE_NS after WATCH_FINE_FOR_NS */
 	uint64_t duration_ns; /* 0: until the job ends */
 	bool live;	      /* the full screen, not only a line */
-	bool until_eof;	      /* of standard input */
+	bool until_eof;	      /* standard input */
 	const char *db;
 	const char *report;
 	const char *rules; /* of a site, for the report; NULL: the usual places alone */
@@ -43,18 +41,18 @@ struct watch_options {
 
 struct watch_run;
 
-/* Opens the probes and the database; the job is not let go yet. */
+/* Opens the probes and the database; the job stays held. */
 int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct errtext *err);
-/* Lets the job go. */
+/* Starts the job. */
 int watch_run_start(struct watch_run *run, struct errtext *err);
-/* A new sample: into the sums and the database. */
+/* Takes a sample, into the sums and the database. */
 int watch_run_sample(struct watch_run *run, bool last);
-/* The last sample and the end in the database. exit_status as store_end(). -errno: part of it
- * failed, and that was said. */
+/* Takes the last sample and ends the run in the database. exit_status as in store_end(). -errno:
+ * part of it failed, and the error was printed. */
 int watch_run_finish(struct watch_run *run, const int *exit_status);
 /* Descendants that outlive CMD, as the last sample found them: what to do. */
 void watch_outlived_say(const struct watch_run *run);
-/* The job never ran: ends what is in the database of it. */
+/* The job never ran: ends its run in the database. */
 void watch_run_abort(struct watch_run *run, int status);
 void watch_run_free(struct watch_run *run);
 
@@ -66,28 +64,27 @@ struct command *watch_run_command(struct watch_run *run);
 const struct selector *watch_run_selector(const struct watch_run *run);
 int watch_run_names_fd(const struct watch_run *run);
 void watch_run_names(struct watch_run *run);
-/* Polls readable while marks of the command wait, which the next sample takes; -1: none can be set.
- */
+/* Readable while marks of the command wait for the next sample; -1: marks are not possible. */
 int watch_run_marks_fd(const struct watch_run *run);
-/* Whether they are worth a sample: the run goes on, and there is room for more. */
+/* Whether they justify a sample: the run continues, and there is room for more. */
 bool watch_run_marks_count(const struct watch_run *run);
-/* Reads them without one, so that no writer waits. */
+/* Reads them without a sample, so that no writer blocks. */
 void watch_run_marks_drop(struct watch_run *run);
-/* The probes' maps fill: a sample is due before the interval ends. */
+/* The probes' maps fill up: a sample is due before the interval ends. */
 bool watch_run_pressed(const struct watch_run *run);
-/* How long the current interval is to be. */
+/* The length of the current interval. */
 uint64_t watch_run_interval_ns(const struct watch_run *run);
-/* In a sliced run: when the per-read hook is to be switched next (CLOCK_MONOTONIC), or 0. */
+/* In a sliced run: when to switch the per-read hook next (CLOCK_MONOTONIC), or 0. */
 uint64_t watch_run_slice_due(const struct watch_run *run);
 void watch_run_slice(struct watch_run *run);
-/* When the next sample is due before its interval ends, so that a short run has several; or 0. */
+/* When the next sample is due early, so that a short run has several; or 0. */
 uint64_t watch_run_part_due(const struct watch_run *run);
-/* Sheds what the budget has no room for, when it is time to look. */
+/* Drops detail that exceeds the budget, when a check is due. */
 void watch_run_budget(struct watch_run *run);
-/* Times the programs while the job runs, when it is due (CLOCK_MONOTONIC). */
+/* Times the programs during the run, when it is due (CLOCK_MONOTONIC). */
 void watch_run_look(struct watch_run *run);
 uint64_t watch_run_look_due(const struct watch_run *run);
-/* Every process of the job has ended. While it is measured. */
+/* Whether every process of the job has ended. Only while measuring. */
 bool watch_run_job_ended(const struct watch_run *run);
 
 /* The values on the live line. */
@@ -95,7 +92,7 @@ struct watch_figures {
 	double hit_ratio;     /* < 0: unknown */
 	double lookups_per_s; /* < 0: unknown */
 	double misses_per_s;
-	bool mapped; /* it reads through mappings: these two instead of hits, lookups and misses */
+	bool mapped; /* it reads through mappings: these two replace hits, lookups and misses */
 	double major_faults_per_s;
 	double waiting;		  /* tasks asleep for the page cache, mean; < 0: unknown */
 	double prefetch_accuracy; /* < 0: unknown */

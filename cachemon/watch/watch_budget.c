@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Levels auto and cold keep to --max-overhead: detail goes first, piece by piece, and of auto the
- * per-read hook last. */
+/* Levels auto and cold keep to --max-overhead: they drop detail piece by piece, and level auto
+ * slices the per-read hook last. */
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/watch/watch_run.h"
 #include "cachemon/base/clock.h"
 
-/* A look costs some 100 us: in a run that is young or sliced it is worth more. */
+/* A check costs some 100 us: it pays more in a young or sliced run. */
 #define BUDGET_TICK_NS	    50000000ULL
 #define BUDGET_YOUNG_NS	    2000000000ULL
 #define BUDGET_LATE_TICK_NS 250000000ULL
@@ -75,7 +75,7 @@ static void detail_costs(const struct watch_run *run, double ret_ns[DETAIL_NR])
 	ret_ns[DETAIL_READS] = 0;
 }
 
-/* Pages that leave in the job's tasks are what it pays for. */
+/* The cost follows the pages that the job's tasks evict. */
 static void count_evictors(struct watch_run *run)
 {
 	uint64_t deletes = run->charge.runs[EV_DELETE];
@@ -85,12 +85,12 @@ static void count_evictors(struct watch_run *run)
 	run->deletes_seen = deletes;
 }
 
-/* Their price is spread over the next interval, as other detail costs all the time. */
+/* Their cost is spread over the next interval, because other detail costs all the time. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 {
 	double ns;
 
-	/* Fine intervals have as many rows of files in a second as coarse ones. */
+	/* Short intervals have as many rows of files per second as long ones. */
 	if (!run->o->interval_ns && run->interval_ns < WATCH_COARSE_NS)
 		ledger_keep_active(run->ledger, FILE_ROWS_FINE);
 	ns = (double)ledger_nr_active(run->ledger) * FILE_ROW_NS;
@@ -128,7 +128,7 @@ static void shed(struct watch_run *run, enum watch_detail d)
 	}
 }
 
-/* Detail that can begin again without a misleading gap. */
+/* Detail that can be resumed without a misleading gap. */
 static void resume(struct watch_run *run)
 {
 	if (run->sliced)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cost of a run by part, and when the programs are timed while the job runs: for a moment,
- * from time to time. */
+/* The cost of a run by part, and when the programs are timed during the run: briefly, from time
+ * to time. */
 #include <string.h>
 #include <sys/resource.h>
 
@@ -35,8 +35,8 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 	return 0;
 }
 
-/* For the job's tasks, by program; < 0: unknown. Programs on page faults of any process count
- * too. */
+/* For the job's tasks, by program; < 0: unknown. Includes programs on page faults of any
+ * process. */
 static double probes_ns(const struct watch_run *run, int64_t ret_parts[COST_PARTS])
 {
 	double sum = run->address_ns;
@@ -123,19 +123,19 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 	return 0;
 }
 
-/* How long the programs are timed, longer where little runs, and how seldom in the end: their clock
- * costs as much as a small program. At first it is often, for the job is not known. */
+/* How long the programs are timed (longer if few run), and how rarely in the end, because timing
+ * costs as much as a small program. At first it is frequent, because the job is unknown. */
 #define LOOK_NS		  10000000ULL
 #define LOOK_MAX_NS	  50000000ULL
 #define LOOK_PAUSE_NS	  20000000ULL
 #define LOOK_PAUSE_MAX_NS 2000000000ULL
 /* How often a job is asked whether it works. */
 #define LOOK_TRY_NS 50000000ULL
-/* Program runs in the job without which a look would show nothing, and which are enough for one. */
+/* Program runs in the job that a measurement needs at least, and that suffice. */
 #define BUSY_RUNS   100
 #define ENOUGH_RUNS 1000
 
-/* Runs in the job now, and in all since the look began or was tried; 0: there is no telling. */
+/* Runs in the job now, and total runs since the measurement began or was tried; 0: unknown. */
 static uint64_t runs_since(struct watch_run *run, uint64_t ret_now[EV_NR],
 			   uint64_t ret_since[EV_NR])
 {
@@ -166,7 +166,7 @@ void watch_looks_end(struct watch_run *run)
 	run->address_share = run->look.address_share;
 }
 
-/* A job that waits shows nothing, and must not use up the looks of its beginning. */
+/* A waiting job shows nothing, and must not use up the early measurements. */
 static void look_begin(struct watch_run *run, uint64_t now)
 {
 	uint64_t runs[EV_NR], since[EV_NR];

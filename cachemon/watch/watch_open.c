@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A run is opened: what is watched, the probes, the database, and the rights that it keeps. */
+/* Opens a run: what is watched, the probes, the database, and the capabilities that it keeps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int open_selector(struct watch_run *run, struct errtext *err)
 	if (r)
 		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
 	places.mounts = &mounts;
-	/* A cgroup is a directory that somebody named; processes may be hidden from their user. */
+	/* A user named the cgroup's directory; processes may be hidden from that user. */
 	if (run->o->request == SELECTOR_CGROUP)
 		r = access_enter(&run->invoker, &saved);
 	if (!r)
@@ -88,7 +88,7 @@ static int try_report(void *arg, struct errtext *err)
 	return publish_place(run->o->report, err);
 }
 
-/* A long run should not end with a report that nobody can write. */
+/* Fails early: a long run should not end with a report that cannot be written. */
 static int check_report(struct watch_run *run, struct errtext *err)
 {
 	int r = invoker_run(&run->invoker, try_report, run, err);
@@ -148,25 +148,25 @@ void watch_clock_begin(struct watch_run *run)
 
 #define LOADING (PRIVILEGE(CAP_BPF) | PRIVILEGE(CAP_PERFMON))
 
-/* For as long as the run goes on: timing the programs (bpf_enable_stats), and the mounts of other
- * users' processes. Neither is needed, both are used where they were given. */
+/* Kept during the run: for timing the programs (bpf_enable_stats), and for the mounts of other
+ * users' processes. Both are optional. */
 #define GOING_ON (PRIVILEGE(CAP_SYS_ADMIN) | PRIVILEGE(CAP_SYS_PTRACE))
 
-/* Files of the database come and go as whom it was started for, and signals go to CMD. */
+/* Kept for the files of the database, which belong to another user, and for signals to CMD. */
 static uint64_t rights_for_files(const struct watch_run *run)
 {
 	if (run->invoker.switched)
 		return PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
 	if (geteuid())
 		return 0;
-	/* Root's own run may write anywhere, as it did when it was started; and into a user's
-	 * database as that user. */
+	/* Root's own run may write anywhere, as at its start, and into a user's database as that
+	 * user. */
 	return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER) |
 	       (store_switches(run->store) ? PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) : 0);
 }
 
-/* The capabilities that a run needs once it has begun. Reading who is in the job is not among
- * them: it marks processes as counted, and is over when capabilities are dropped. */
+/* The capabilities that a run needs once it has begun. Finding the job's processes is not among
+ * them, because it is complete before capabilities are dropped. */
 static int try_probes(struct watch_run *run)
 {
 	bool reads = run->plan.choices[ROLE_READ].state == PROBE_LIVE;
@@ -223,7 +223,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	return watch_cost_begin(run, err);
 }
 
-/* Without marks the run goes on, and says so. */
+/* Without marks the run continues with a warning. */
 static int prepare_command(struct watch_run *run, struct errtext *err)
 {
 	char variable[sizeof(MARKS_VARIABLE) + 300];
@@ -258,7 +258,7 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 		r = open_selector(run, err);
 	if (!r)
 		r = open_plan(run, err);
-	/* Before anything is loaded: the child must not inherit a link or a map. */
+	/* Forks before anything is loaded: the child must not inherit a link or a map. */
 	if (!r && o->command)
 		r = prepare_command(run, err);
 	if (!r)

@@ -23,8 +23,7 @@ void watch_complain(bool *said, const char *text)
 	*said = true;
 }
 
-/* Fates of other people's pages are not followed, nor their refaults and stalls, nor who added
- * them. */
+/* For pages of other processes, fates, refaults, stalls and adders are not tracked. */
 static bool others_measure(enum counter c)
 {
 	switch (counter_group(c)) {
@@ -115,13 +114,13 @@ void watch_account(struct watch_run *run, struct sample *s)
 		if (s->files[i].job == JOB_WATCHED)
 			counters_add(&sum, s->files[i].c);
 	counters_add(&sum, s->rest[JOB_WATCHED]);
-	/* The law twice: by the counters alone, and at the end against the page state. */
+	/* Checks the law twice: by the counters, and at the end against the page state. */
 	s->law_error_pages = llabs(counters_law_error(&sum)) + llabs(s->unsettled_error_pages);
 	run->samples++;
 }
 
-/* Only the per-read hook shows what is waited for in io_uring_enter(), and where that is off
- * a wait for a socket looks like one for a read. */
+/* Only the per-read hook shows the reason for a wait in io_uring_enter(); while it is off, a
+ * wait for a socket looks like one for a read. */
 static void judge_stalls(struct watch_run *run)
 {
 	bool gone[C_NR];
@@ -192,7 +191,7 @@ static void take_reads(const struct watch_run *run, const struct sample *s, stru
 	}
 }
 
-/* What a report would show of the run so far. */
+/* A report's figures for the run so far. */
 static void take_derived(const struct watch_run *run, const struct ledger_job *job,
 			 struct watch_figures *f)
 {
@@ -243,7 +242,7 @@ void watch_traces_begin(struct watch_run *run)
 	watch_hook_on(run, ROLE_FAULT_ADDRESS);
 }
 
-/* No file is traced any more, or none is chosen: why. */
+/* The reason why no file is traced any more, or none is chosen. */
 static void stop_traces(struct watch_run *run, const char *why)
 {
 	run->traces_stopped = true;

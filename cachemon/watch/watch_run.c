@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of a run: who is in it, its samples, its end. */
+/* The life of a run: its processes, its samples, its end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,12 @@
 
 #include "cachemon/watch/watch_run.h"
 
-/* Samples between two that write the sums of files, when their rows of each interval are given up:
- * a reader's files, and those of a run that is killed, are as old. The job's sums never wait. */
+/* Samples between two writes of the sums of files, after rows of intervals were dropped: a
+ * reader, or a killed run, has sums of that age. The job's sums are always written. */
 enum { FILE_SUMS_EVERY = 10 };
 
-/* A round finds who was forked before the one before it had named the parent: two do, mostly. */
+/* A round finds processes forked before the previous one had named their parent; two rounds
+ * usually suffice. */
 enum { ROUNDS_MAX = 1000 };
 
 static int read_parents(void *set, struct proctree_link **ret, size_t *ret_nr)
@@ -49,7 +50,7 @@ static int seed_tree(struct watch_run *run, struct errtext *err)
 		r = name_tree_once(run, &fresh);
 	if (!r && fresh)
 		r = -EAGAIN;
-	/* A child that got no state is named, and taken in by the next round. */
+	/* A child without a state is named, and the next round adds it. */
 	fresh = 1;
 	for (int i = 0; !r && fresh && i < ROUNDS_MAX; i++) {
 		r = probe_set_seed(run->set, NULL, 0, err);
@@ -85,7 +86,7 @@ static int seed_job(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
-/* A name or a number may have been another job's. */
+/* The name or number may have belonged to another job. */
 static void say_selector(const struct watch_run *run)
 {
 	struct errtext text;
@@ -96,7 +97,7 @@ static void say_selector(const struct watch_run *run)
 	watch_say(text.text);
 }
 
-/* Nothing of this is needed to count: what cannot be read is absent. */
+/* Counting needs none of this; unreadable facts are absent. */
 static void begin_machine(struct watch_run *run)
 {
 	const struct selector *s = &run->selector;
@@ -115,7 +116,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 {
 	int r;
 
-	/* First: it sets when the run began. */
+	/* First, because it sets the start of the run. */
 	r = seed_job(run, err);
 	if (r)
 		return r;
@@ -158,7 +159,7 @@ static void make_page_room(struct watch_run *run)
 	}
 }
 
-/* A run that is no longer short is kept in coarser intervals, all of it. */
+/* A run that is no longer short is stored in longer intervals, all of it. */
 static void coarsen(struct watch_run *run)
 {
 	if (run->o->interval_ns || run->interval_ns == WATCH_COARSE_NS ||
@@ -168,8 +169,8 @@ static void coarsen(struct watch_run *run)
 	store_coarsen(run->store, WATCH_COARSE_NS);
 }
 
-/* Those that were there before the sample was taken: it holds what the job did before it wrote
- * them, and a writer that waits until they are read does what comes next after it. */
+/* Takes the marks that were there before the sample: the sample has what the job did before
+ * writing them. */
 static void take_marks(struct watch_run *run, struct sample *s, size_t waiting, bool last)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
@@ -217,7 +218,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	ledger_apply(run->ledger, &s);
 	s.passes.nr = 0;
 	passes_take(&s.passes, run->ledger, run->caps.page_size);
-	/* Before fewer files are active: rows of fine intervals are few. */
+	/* Before fewer files are active, because rows of short intervals are few. */
 	watch_traces_see(run, &s, last);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	s.file_sums_wait =
@@ -235,7 +236,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 
 enum { SHOWN_MAX = sizeof(((struct watch_run *)0)->outlived) / sizeof(pid_t) };
 
-/* Descendants that outlive CMD: which some of them are, before the probes stop. */
+/* Descendants that outlive CMD: identifies some of them before the probes stop. */
 static void find_outlived(struct watch_run *run)
 {
 	struct proctree_link *links = NULL;
@@ -256,7 +257,7 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 	if (exit_status)
 		find_outlived(run);
 	r = watch_run_sample(run, true);
-	/* CMD may go on for long: nothing of the run stays in the kernel. */
+	/* CMD may run for long: the run leaves nothing in the kernel. */
 	sampler_free(run->sampler);
 	probe_set_free(run->set);
 	run->sampler = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of a run, shared by the files that make it up: watch_open.c (how it is opened),
- * watch_run.c (its life), watch_record.c (what goes to the store, the sums, the traces and the live
- * line), watch_cost.c (what it costs), watch_budget.c (what it gives up to cost less),
- * watch_slices.c (the slices of the per-read hook). Nobody else includes this.
+ * Internals of a run, shared by its files: watch_open.c (opening), watch_run.c (its life),
+ * watch_record.c (the store, the sums, the traces and the live line), watch_cost.c (its cost),
+ * watch_budget.c (dropping detail), watch_slices.c (slices of the per-read hook). No other file
+ * includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -35,11 +35,11 @@ struct watch_run {
 	const struct watch_options *o;
 	struct invoker invoker;
 	struct selector selector;
-	bool memory_cgroup; /* which is a cgroup of the hierarchy that limits memory */
+	bool memory_cgroup; /* and a cgroup of the hierarchy that limits memory */
 	struct kernel_caps caps;
 	struct probe_plan plan;
 	struct command *command;
-	struct marks *marks; /* of the command; NULL: it can set none */
+	struct marks *marks; /* of the command; NULL: no marks */
 	struct ledger *ledger;
 	struct traces *traces; /* NULL: not recorded */
 	char *db;
@@ -73,20 +73,20 @@ struct watch_run {
 	double detail_ns[DETAIL_NR];	      /* cost of detail then */
 	double evictors_ns;		      /* since the start */
 	double file_rows_ns, file_rows_share; /* since the start; and now, of the time */
-	uint64_t deletes_seen;		      /* pages that left in the job's tasks */
+	uint64_t deletes_seen;		      /* pages evicted in the job's tasks */
 	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
 	bool traces_stopped; /* no more files are chosen */
 
 	/* slices of the per-read hook */
 	bool sliced;
-	bool hook_failed; /* to be switched; said once */
+	bool hook_failed; /* due for a switch; reported once */
 	double duty;
 	uint64_t slice_ns; /* when it is switched next */
 	uint64_t slice_length_ns;
 	uint64_t cell_rest_ns;		    /* of the cell, after its slice */
-	uint64_t hook_on_ns, hook_since_ns; /* was on in all; is on since */
+	uint64_t hook_on_ns, hook_since_ns; /* total time on; time of the last switch on */
 	uint64_t hook_on_seen_ns;	    /* as of the last sample */
-	struct slices *slices;		    /* NULL: it was never off */
+	struct slices *slices;		    /* NULL: never off */
 	bool stalls_unknown;
 	bool slices_begun;	     /* what was seen before them is in there */
 	struct slice_part part;	     /* that goes on */
@@ -101,36 +101,36 @@ struct watch_run {
 	pid_t outlived[3];			 /* CMD: some of its descendants */
 	size_t nr_outlived;
 	bool described;		 /* the run is in the database, to be ended there */
-	bool sampler_complained; /* said once, until it works again */
+	bool sampler_complained; /* reported once, until it works again */
 	bool room_complained;	 /* likewise */
 	bool store_complained;
 	bool interval_lost; /* could not be written when it was taken */
 };
 
-/* The run has begun: what is counted from now on is its. */
+/* The run has begun: its counts start now. */
 void watch_clock_begin(struct watch_run *run);
 
 /* Gives the store the command and what is measured. */
 int watch_describe(struct watch_run *run, struct errtext *err);
-/* Completes a sample: what only the run knows. */
+/* Completes a sample with what only the run knows. */
 void watch_account(struct watch_run *run, struct sample *s);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
 
-/* A hook the plan has, on: the run goes on without it if it must, and says so. */
+/* Switches a planned hook on; if that fails, the run continues with a warning. */
 void watch_hook_on(struct watch_run *run, enum probe_role role);
 
 /* Starts traces of files; without them the run continues, and the database has the reason. */
 void watch_traces_begin(struct watch_run *run);
-/* No file is traced any more: why. */
+/* No file is traced any more; the reason. */
 void watch_traces_end(struct watch_run *run, const char *why);
 /* After a sample was taken. */
 void watch_traces_see(struct watch_run *run, const struct sample *s, bool last);
 
-/* Gives up all capabilities but those that the run goes on needing, for good. */
+/* Permanently drops all capabilities that the run no longer needs. */
 int watch_rights_drop(struct watch_run *run, struct errtext *err);
 
-/* After the calibration: starts to count cost. */
+/* After the calibration: starts to account the cost. */
 int watch_cost_begin(struct watch_run *run, struct errtext *err);
 /* Completes a sample: own cost so far. */
 void watch_cost_take(struct watch_run *run, struct sample *s);
@@ -139,24 +139,24 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
 
 /* After the sampler is there, before the start. */
 void watch_budget_begin(struct watch_run *run);
-/* Whether files get rows in the interval that is about to be written, and in later ones, which are
- * charged from then. */
+/* Whether files get rows in the next interval to be written and in later ones, which are charged
+ * for it. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);
-/* Into shed_list; how many. */
+/* Fills shed_list; returns the number. */
 size_t watch_shed_list(struct watch_run *run);
 
 void watch_slices_begin(struct watch_run *run);
-/* Completes a sample. on: whether the hook was when it was taken. */
+/* Completes a sample. on: whether the hook was on when it was taken. */
 void watch_slices_sample(struct watch_run *run, struct sample *s, bool on);
 uint64_t watch_slices_on_ns(const struct watch_run *run, uint64_t now);
 double watch_slices_on_share(const struct watch_run *run);
 
-/* Ends the look that is going on, if any. */
+/* Ends the current measurement, if any. */
 void watch_looks_end(struct watch_run *run);
 
-/* -errno: something of the end could not be written; it was said. */
+/* -errno: part of the end could not be written; the error was printed. */
 int watch_end(struct watch_run *run, const int *exit_status);
-/* A line on stderr unless it was said before. */
+/* A line on stderr, unless it was printed before. */
 void watch_complain(bool *said, const char *text);
 void watch_say(const char *text);
 

@@ -12,7 +12,8 @@
 #include "cachemon/watch/watch_run.h"
 #include "cachemon/base/clock.h"
 
-/* As short as switching allows, some fifty times its seam; no time between slices is shorter. */
+/* As short as switching allows, about fifty times the error at its ends; a gap between slices is
+ * at least as long. */
 #define SLICE_NS    10000000.0
 #define CELL_MAX_NS 500000000.0
 #define RETRY_NS    1000000000ULL
@@ -142,7 +143,7 @@ void watch_slices_begin(struct watch_run *run)
 		return;
 	run->sliced = true;
 	run->duty = COST_DUTY_MIN;
-	/* Everything until here is exact. */
+	/* Everything before this is exact. */
 	watch_run_sample(run, false);
 	for (int c = 0; c < C_NR; c++)
 		gone[c] = probe_plan_needs((enum counter)c, ROLE_READ);

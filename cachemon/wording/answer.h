@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A model's words as they stay: the answer to a question as a document or as data (the statements
- * that were kept, what they rest on, who said it; or that the data does not say), and all words in
- * the run's database or, where that cannot be written, in a file beside the report.
+ * Keeps a model's answer: as a document or as data (the kept statements, their evidence, the
+ * model's name; or that the data has no answer), and all texts in the run's database or, if that is
+ * not writable, in a file next to the report.
  */
 #ifndef WORDING_ANSWER_H
 #define WORDING_ANSWER_H
@@ -21,8 +21,8 @@ struct answer_place {
 int answer_write(const struct model *m, const struct wording *w, const struct answer_place *to,
 		 struct errtext *err);
 
-/* Nothing when nobody was asked. 0: in the database; else elsewhere or nowhere, which ret_said
- * says, a line. */
+/* Does nothing if no model was queried. 0: in the database; else elsewhere or nowhere, and
+ * ret_said has a line about it. */
 int answer_keep(const struct wording *w, const struct answer_place *place,
 		struct errtext *ret_said);
 

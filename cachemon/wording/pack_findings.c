@@ -31,7 +31,8 @@ static void put_evidence(struct packer *k, const struct finding *f, struct pack_
 	for (size_t i = 0; i < f->nr_evidence && k->p->nr_evidence < last; i++) {
 		const struct evidence *e = &f->evidence[i];
 
-		/* Whole: half of a name would not be known as one. What rules have is exact. */
+		/* Not truncated, because half of a name would not be recognised. A rule's texts
+		 * are exact. */
 		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit,
 						    packer_format(k, "%s: %s", to->key, e->scope),
 						    "", e->is_text});

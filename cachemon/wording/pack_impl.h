@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A pack while it is filled: shared by the files that choose what is in it. Room is bounded; what
- * finds none is left out, last things first. */
+/* A pack while it is filled, shared by the files that choose its contents. Room is limited; what
+ * does not fit is left out, last things first. */
 #ifndef WORDING_PACK_IMPL_H
 #define WORDING_PACK_IMPL_H
 
@@ -17,7 +17,7 @@ struct pack_bounds {
 struct packer {
 	const struct pack_source *from;
 	const struct model_job *job;
-	const struct analysis_job *a; /* NULL: nothing was found out about it */
+	const struct analysis_job *a; /* NULL: no result */
 	const struct pack_bounds *bounds;
 	struct pack *p;
 };
@@ -33,10 +33,10 @@ void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const 
 		  const char *scope, const char *quality);
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
 		 const char *scope, const char *quality);
-/* A text in the pack's arena; "" where there is no memory, which the arena says. */
+/* A text in the pack's arena; "" if out of memory, which the arena notes. */
 const char *packer_format(struct packer *k, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* A text with aliases, of at most so many bytes (0: all of it), cut between words. */
+/* A text with aliases, of at most this many bytes (0: unlimited), cut between words. */
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes);
 void packer_fact(struct packer *k, const char *text);
 
@@ -48,7 +48,7 @@ void pack_of_series(struct packer *k);
 void pack_findings(struct packer *k);
 int pack_notes(struct packer *k, struct errtext *err);
 
-/* What people are shown of a value: "81.2 %", "28,864 pages", "at most 7.64 ms". */
+/* The form of a value for people: "81.2 %", "28,864 pages", "at most 7.64 ms". */
 const char *pack_shown(struct packer *k, const struct pack_figure *f);
 
 #endif

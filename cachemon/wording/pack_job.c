@@ -112,7 +112,7 @@ void pack_facts(struct packer *k)
 				     show_bytes(run->page_size_bytes, false).s));
 	packer_fact(k, packer_format(k, "measured at level %.*s%s", TEXT(run->level),
 				     run->sliced.known && run->sliced.value ? ", by samples" : ""));
-	/* What the figures of the job cannot say themselves. */
+	/* What the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
 		packer_fact(k, "the job reads through mappings: its lookups and hit ratio are of "
 			       "read calls alone, which as a rule are a program's start");
@@ -133,7 +133,7 @@ void pack_facts(struct packer *k)
 					     TEXT(m->unmeasured[i].reason)));
 }
 
-/* Of each kind; what is most telling comes first. */
+/* Per kind; the most informative first. */
 enum { CHANGES_MAX = 4, ANOMALIES_MAX = 3, LINKS_MAX = 4, HISTORY_MAX = 4 };
 
 static struct shown at_time(int64_t ns)
@@ -258,7 +258,7 @@ static void put_figure(struct packer *k, const struct whatif_sum *sum, int figur
 	packer_count(k, metric, v, "pages", setting, COMPUTED);
 }
 
-/* What was in force beside the best setting. */
+/* The actual setting, next to the best one. */
 static void put_readahead(struct packer *k, const struct whatif_readahead *w, bool mapped)
 {
 	int best = whatif_readahead_best(w, mapped);

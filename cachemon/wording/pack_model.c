@@ -15,7 +15,7 @@
 #include "cachemon/model/model_detail.h"
 #include "cachemon/wording/pack_impl.h"
 
-/* Whole numbers keep every digit, and large ones their whole part; others four. */
+/* Whole numbers keep every digit, and large ones their whole part; others get four digits. */
 static struct shown number(const char *value, double v)
 {
 	size_t digits = strspn(value, "0123456789");
@@ -59,7 +59,7 @@ static struct shown of_unit(const char *value, const char *unit)
 	return with_unit(value, unit);
 }
 
-/* What a sentence must not lose of a figure. */
+/* The qualifiers that a sentence must keep. */
 static const char *before(const char *quality)
 {
 	static const char *const words[][2] = {
@@ -88,7 +88,7 @@ const char *pack_shown(struct packer *k, const struct pack_figure *f)
 	/* "1.2 MiB/s": the amount, and what it is of. */
 	snprintf(unit, sizeof(unit), "%.*s", (int)len - 2, f->unit);
 	s = of_unit(f->value, rate ? unit : f->unit);
-	/* Less than nothing, or more than fits: as it is. */
+	/* Negative or too large: unchanged. */
 	if (strcmp(s.s, "-") == 0) {
 		s = with_unit(f->value, f->unit);
 		rate = false;
@@ -120,7 +120,7 @@ static void name_place(struct naming *n, enum name_kind kind, const struct bytes
 		name_bytes(n, kind, b);
 }
 
-/* "command: python3 train.py", "cgroup: /a/b": what stands behind the kind. */
+/* "command: python3 train.py", "cgroup: /a/b": the part after the kind. */
 static void name_selector(struct naming *n, const struct bytes *b)
 {
 	static const char cgroup[] = "cgroup:";
@@ -157,8 +157,8 @@ static void name_job(struct naming *n, const struct model_job *job)
 	}
 }
 
-/* What it is about, which the report may not list. Evidence may name who did something; of which
- * kind that is names nobody. */
+/* Its subject, which the report may not list. Evidence may name a process; its kind identifies
+ * nobody. */
 static void name_finding(struct naming *n, const struct finding *f)
 {
 	static const char kind[] = "_kind";
@@ -227,7 +227,7 @@ const char *packer_text(struct packer *k, const char *text, size_t max_bytes)
 		a->failed = true;
 	if (!full || !max_bytes || strlen(full) <= max_bytes)
 		return full ? full : "";
-	/* Cut behind a word: neither an alias nor a character is halved. */
+	/* Cut after a word, so that neither an alias nor a character is split. */
 	while (len && full[len] != ' ')
 		len--;
 	return packer_format(k, "%.*s", (int)len, full);
@@ -283,7 +283,7 @@ void packer_fact(struct packer *k, const char *text)
 		k->p->facts[k->p->nr_facts++] = packer_text(k, text, 0);
 }
 
-/* What matters most comes first: the rest is left out where room is short. */
+/* The most important comes first; the rest is left out if room is short. */
 static void put_part(struct packer *k, void (*put)(struct packer *k), size_t max)
 {
 	size_t last = k->p->nr_evidence + max;
@@ -293,7 +293,7 @@ static void put_part(struct packer *k, void (*put)(struct packer *k), size_t max
 		k->p->nr_evidence = last;
 }
 
-/* What findings rest on is told longest; notes and models go first. */
+/* Evidence of findings is kept longest; notes and models are dropped first. */
 static const struct pack_bounds rows[PACK_ROWS] = {
 	/* findings, evidence of each, of the job, of models, over time, notes, bytes of a summary
 	 */

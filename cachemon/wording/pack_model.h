@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From a report's model of a job to what a language model is told of it. Owns the choice: which
- * figures, in which order, and how many of them when room is short. Names become aliases here.
+ * Turns a report's model of a job into the data for a language model. Owns the choice: which
+ * figures, in which order, and how many if room is short. Names become aliases here.
  */
 #ifndef WORDING_PACK_MODEL_H
 #define WORDING_PACK_MODEL_H
@@ -19,15 +19,15 @@ struct pack_source {
 	const char *question; /* NULL: none */
 };
 
-/* How much is told: row 0 is all, each further one less. */
+/* The amount of data: row 0 is everything, each further row is less. */
 enum { PACK_ROWS = 6 };
 
-/* 0 or -errno with a text. Free with pack_free(), also what failed. */
+/* 0 or -errno with a text. Call pack_free() after an error too. */
 int pack_model(const struct pack_source *from, unsigned int row, struct pack *ret,
 	       struct errtext *err);
 void pack_free(struct pack *p);
 
-/* Remembers all names that the model knows, of other jobs too. 0 or -ENOMEM. */
+/* Remembers all names in the model, other jobs' included. 0 or -ENOMEM. */
 int pack_names(struct redact *names, const struct model *m);
 
 #endif

@@ -16,10 +16,10 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/wording/pack_model.h"
 
-/* A question while it is asked. */
+/* A question in progress. */
 struct word {
 	const struct model *m;
-	const struct model_job *job; /* NULL: there is nothing to be worded */
+	const struct model_job *job; /* NULL: nothing to explain */
 	const struct word_how *how;
 	struct redact *names;
 	struct kb *kb;
@@ -28,7 +28,7 @@ struct word {
 	unsigned int row; /* of the pack's bounds */
 };
 
-/* What names the user who asks, who may not be the user of the run. */
+/* Names of the user who asks, who may not be the user of the run. */
 static int name_user(struct redact *r, const struct invoker *as)
 {
 	int ret = 0;
@@ -40,7 +40,7 @@ static int name_user(struct redact *r, const struct invoker *as)
 	return ret;
 }
 
-/* What everybody has is no secret: a job may be called "read". */
+/* Public texts are not secret: a job may be called "read". */
 static int publish_ours(struct redact *r)
 {
 	static bool (*const embedded[])(size_t, const char **, const char **) = {
@@ -81,7 +81,7 @@ static void word_end(struct word *w)
 	redact_free(w->names);
 }
 
-/* The most that is told within the budget, from this row on. -EPERM, -E2BIG with a text: nothing
+/* The largest prompt within the budget, from this row on. -EPERM, -E2BIG with a text: nothing
  * may be sent. */
 static int prepare(struct word *w, unsigned int row, struct errtext *err)
 {
@@ -145,7 +145,7 @@ static const char *keep_text(struct arena *a, const char *s)
 	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
 }
 
-/* With names where aliases stood. */
+/* With names instead of aliases. */
 static const char *named(const struct word *w, struct arena *a, const char *s)
 {
 	const char *ret = redact_restore(w->names, a, s);
@@ -154,7 +154,7 @@ static const char *named(const struct word *w, struct arena *a, const char *s)
 	return ret ? ret : "";
 }
 
-/* "F1: directory" is of a finding, whose id a reader knows. */
+/* "F1: directory" is about a finding, whose id the reader knows. */
 static const char *scope_of(const struct word *w, struct arena *a, const char *scope)
 {
 	size_t len = strcspn(scope, ":");
@@ -170,7 +170,7 @@ static const char *scope_of(const struct word *w, struct arena *a, const char *s
 	return named(w, a, scope);
 }
 
-/* Evidence that is cited, in the report's list, where each stands once. */
+/* Cited evidence, each once in the report's list. */
 static void take_cited(const struct word *w, const struct llm_statement *s, struct wording *ret)
 {
 	struct arena *a = &ret->arena;
@@ -191,7 +191,7 @@ static void take_cited(const struct word *w, const struct llm_statement *s, stru
 	}
 }
 
-/* Statements by what they are about: the job first, then findings as ranked. */
+/* Statements by subject: the job first, then findings by rank. */
 static void take_checked(struct word *w, struct wording *ret)
 {
 	struct llm_checked *c = &ret->checked;
@@ -211,7 +211,7 @@ static void take_checked(struct word *w, struct wording *ret)
 		}
 	for (size_t i = 0; i < w->pack.nr_findings; i++)
 		w->pack.findings[i].subject = named(w, a, w->pack.findings[i].subject);
-	/* A model was told the beginning of an action. */
+	/* The prompt had only the beginning of the action. */
 	for (size_t i = 0; i < w->pack.nr_actions; i++) {
 		struct pack_action *x = &w->pack.actions[i];
 		const struct note *n = rule_set_note(&w->m->analysis->rules, x->note_id);
@@ -240,7 +240,7 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 	return 0;
 }
 
-/* A server's own limit may be lower than ours: once more, with less. */
+/* A server's limit may be lower than ours: tries once more, with less data. */
 static int ask_model(struct word *w, struct wording *ret, struct llm_answer *answer,
 		     struct errtext *err)
 {
@@ -255,7 +255,7 @@ static int ask_model(struct word *w, struct wording *ret, struct llm_answer *ans
 	return e ? e : ask_once(w, ret, answer, err);
 }
 
-/* Who answered, when and for how much. */
+/* The model, the time and the cost. */
 static void take_answer(const struct word *w, const struct llm_answer *a, struct wording *ret)
 {
 	struct timespec now;
@@ -273,7 +273,7 @@ static void take_answer(const struct word *w, const struct llm_answer *a, struct
 	ret->api = llm_api_names[w->how->config->api];
 }
 
-/* No words, and why. */
+/* No text, and the reason. */
 static int skip(struct wording *ret, enum llm_outcome outcome, const char *reason)
 {
 	ret->outcome = llm_outcome_names[outcome];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a comparison shows first: the few figures that matter most, as a picture and as a table. */
+/* The first part of a comparison: the few most important figures, as a picture and as a table. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *const shown_keys[] = {"time_per_work", "stall_per_work", "hit
 
 enum { NR_SHOWN = sizeof(shown_keys) / sizeof(shown_keys[0]), NR_DRAWN = 2 };
 
-/* NULL: it is not known. */
+/* NULL: unknown. */
 static const struct compare_row *row_of(const struct compare_result *r, const char *key)
 {
 	for (size_t i = 0; i < r->nr_rows; i++)
@@ -50,7 +50,7 @@ void compare_answer(struct doc *d, const struct compare_job *job)
 	doc_put_table(d, &t);
 }
 
-/* A bar on each side, or one a run. */
+/* One bar per side, or one per run. */
 static void fill_panel(struct arena *a, const struct compare_result *r,
 		       const struct compare_row *row, struct picture_panel *ret)
 {

@@ -41,7 +41,7 @@ static void put_interval(struct tree *t, const struct compare_row *row)
 	put_number(t, "interval_high", high, known);
 }
 
-/* One a run; null where there is one run on each side. */
+/* One per run; null if each side has one run. */
 static void put_values(struct tree *t, const struct compare_result *r,
 		       const struct compare_row *row)
 {
@@ -129,7 +129,7 @@ static void put_sentence(struct tree *t, const char *key, const struct compare_j
 	free(text);
 }
 
-/* The p of the time, and how many values it is of. */
+/* The p of the time, and its number of values. */
 static void put_proof(struct tree *t, const struct compare_result *r)
 {
 	const struct compare_row *time = &r->rows[0];
@@ -286,7 +286,7 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 	tree_end(t);
 }
 
-/* All of them; "a" and "b" are those that are shown. */
+/* All runs; "a" and "b" are the shown ones. */
 static void put_side_runs(struct tree *t, const struct compare_model *m)
 {
 	for (int i = 0; i < 2; i++) {

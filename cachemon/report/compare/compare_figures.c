@@ -93,7 +93,7 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 	doc_put_table(d, &t);
 }
 
-/* What the marks come from. */
+/* The source of the marks. */
 static void put_tests(struct doc *d, const struct compare_result *r)
 {
 	static const struct doc_column columns[] = {
@@ -136,7 +136,7 @@ static void put_values(struct doc_table *t, const struct compare_result *r,
 	doc_cell_text(t, text_end(&b));
 }
 
-/* Of several runs a side. */
+/* For several runs per side. */
 static void put_ranks(struct doc *d, const struct compare_result *r)
 {
 	static const struct doc_column columns[] = {

@@ -19,7 +19,7 @@ static bool same_subject(const struct finding *a, const struct finding *b)
 	       bytes_equal(&a->subject, &b->subject);
 }
 
-/* Lesser ones of the same cause are findings, too. */
+/* Findings that were merged count too. */
 static const struct finding *find_finding(const struct analysis_job *j,
 					  const struct finding *wanted)
 {
@@ -56,7 +56,7 @@ static size_t count_findings(const struct analysis_job *j)
 	return nr;
 }
 
-/* Those of one run, with what the other one has of them; both: those that both have. */
+/* Findings of one run with their match in the other; both: those in both runs. */
 static void add_findings(const struct analysis *const analysis[2],
 			 const struct model_job *const job[2], int which, bool both,
 			 struct compare_finding *list, size_t *nr)

@@ -37,7 +37,7 @@ static void read_interval(struct rows *r, const struct model_run *run, struct co
 	}
 }
 
-/* An interval of the run in which the job has no row is one in which nothing of it was counted. */
+/* In an interval without a row of the job, nothing of it was counted. */
 static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_id, struct arena *a,
 			  struct compare_run *ret, struct errtext *err)
 {
@@ -64,7 +64,7 @@ static int load_intervals(sqlite3 *db, const struct model_run *run, int64_t job_
 	return res;
 }
 
-/* What a run was on and how it was watched: a name and a value, as text. */
+/* The machine and the way of watching of a run: names and values as text. */
 #define OF_THE_RUN                                                                                 \
 	"SELECT 0 AS at, 'host' AS what, host AS value FROM run WHERE id = ?1 "                    \
 	"UNION ALL SELECT 1, 'kernel', kernel FROM run WHERE id = ?1 "                             \
@@ -173,8 +173,8 @@ static size_t count_watched(const struct model *m, const struct model_job **ret_
 	return nr;
 }
 
-/* The job of a run that is compared with this one: that of its name, or its only one where both
- * have one. NULL: there is none. */
+/* The job to compare with this one: the one with its name, or the only one if both runs have
+ * one. NULL: none. */
 static const struct model_job *find_job(const struct model *m, const struct model_job *wanted,
 					bool only)
 {
@@ -188,7 +188,7 @@ static const struct model_job *find_job(const struct model *m, const struct mode
 	return NULL;
 }
 
-/* The jobs that all runs have. */
+/* The jobs that are in all runs. */
 static void match_jobs(struct compare_model *m)
 {
 	const struct model_job *one = NULL;
@@ -210,7 +210,7 @@ static void match_jobs(struct compare_model *m)
 
 #define COMMAND "command: "
 
-/* The words of a job that is a command; data is NULL of another. */
+/* The words of a job's command; data is NULL for other jobs. */
 static struct bytes command_of(const struct model_job *job)
 {
 	size_t len = strlen(COMMAND);
@@ -235,8 +235,8 @@ static struct bytes program_of(const struct bytes *command)
 }
 
 /*
- * A name that was given says that a job is the same whatever its options are; a name that is just
- * the program's says nothing, so all of the command must be the same.
+ * A name given by the user identifies a job whatever its options are; a name that is only the
+ * program's does not, so the whole command must be equal.
  */
 static bool same_command(const struct model_job *a, const struct model_job *b)
 {
@@ -279,7 +279,8 @@ static int check_same(const struct model *a, const struct model *b, struct errte
 	return COMPARE_REFUSED;
 }
 
-/* A job that did not end, failed or lost intervals is no whole job: its sums are what is known. */
+/* A job that did not end, failed or lost intervals is incomplete: its sums are those of the
+ * known part. */
 static int check_whole(const struct model_run *run, struct errtext *err)
 {
 	const char *why = NULL;
@@ -355,7 +356,7 @@ static int64_t duration_of(const struct model *m)
 	return m->run.duration_ns.known ? m->run.duration_ns.value : 0;
 }
 
-/* The place of the median time; of an even number the lower one of the two. */
+/* The index of the median time; for an even number the lower one of the two. */
 static size_t median_run(const struct compare_side *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {
@@ -393,7 +394,7 @@ bool compare_several(const struct compare_model *m)
 	return m->side[0].nr > 1 || m->side[1].nr > 1;
 }
 
-/* Runs are independent only if no run is named twice. */
+/* Runs are independent only if none is given twice. */
 static int check_twice(const struct compare_model *m, struct errtext *err)
 {
 	const struct compare_side *s = m->side;

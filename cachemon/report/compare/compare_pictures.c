@@ -33,7 +33,7 @@ static double higher(double a, double b)
 	return top > 0 ? top : 0;
 }
 
-/* The panels are of the same kinds in the same order. */
+/* The panels have the same kinds in the same order. */
 static void share_panel(struct picture *a, struct picture *b, size_t at)
 {
 	struct picture_panel *pa = (struct picture_panel *)&a->panels[at];
@@ -68,7 +68,7 @@ static bool empty_at(const struct bars b[2], const bool there[2], size_t i)
 	return !(there[0] && b[0].values[i] > 0) && !(there[1] && b[1].values[i] > 0);
 }
 
-/* The same bars of both: those at the ends that neither has are left out. */
+/* The same bars for both; bars at the ends that neither has are left out. */
 static void put_bars(struct arena *a, const struct bars b[2], const bool there[2], size_t nr,
 		     const struct bars_shown shown[2], struct compare_picture ret[2])
 {
@@ -130,7 +130,7 @@ static void make_reads(struct arena *a, const struct model_job *const job[2], si
 
 enum { PLACES = 96 };
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const struct job_curve *curve_of(const struct model *m, const struct model_job *job,
 					const char **ret_absent)
 {
@@ -170,7 +170,7 @@ static const char *need_of(struct arena *a, const struct job_curve *c, bool afte
 	return pictures_text(a, "%s: %s", after ? "After" : "Before", says);
 }
 
-/* What was in the cache at most, where that has a place. */
+/* The maximum that was cached, if it is within the axis. */
 static void add_present(struct arena *a, const struct job_curve *c, bool after, double max,
 			struct picture_mark *marks, size_t *nr)
 {

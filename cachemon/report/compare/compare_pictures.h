@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a comparison draws of a job: the same pictures of both runs, on the same scales, and one
- * picture of both. Owns which and how they are scaled; every format shows these.
+ * The pictures of a comparison: the same pictures of both runs, on the same scales, and one picture
+ * of both. Owns their choice and scaling; every format shows these.
  */
 #ifndef COMPARE_PICTURES_H
 #define COMPARE_PICTURES_H
@@ -9,7 +9,7 @@
 #include "cachemon/model/model.h"
 #include "cachemon/render/picture.h"
 
-/* A picture without points is not shown: absent says why. */
+/* A picture without points is not shown; absent has the reason. */
 struct compare_picture {
 	struct picture picture;
 	const char *absent;
@@ -17,14 +17,14 @@ struct compare_picture {
 
 /* [0] before, [1] after. */
 struct compare_pictures {
-	struct picture answer; /* of compare_answer_make(); all else of compare_pictures_make() */
+	struct picture answer; /* of compare_answer_make(); the others of compare_pictures_make() */
 	struct compare_picture time[2], windows[2], reads[2];
 	struct compare_picture curve;
-	const char *no_curve[2]; /* why a run has no line in it; NULL: it has */
+	const char *no_curve[2]; /* why a run has no line in it; NULL: it has one */
 };
 
-/* Those of a job that both models (before, after) have with its detail and an analysis. at: which
- * of the comparison, for names on a page. A failed allocation is the arena's. */
+/* For a job that both models (before, after) have with detail and analysis. at: index of the
+ * comparison, for names on a page. The arena notes a failed allocation. */
 void compare_pictures_make(struct arena *a, const struct model *model,
 			   const struct model_job *const job[2], size_t at,
 			   struct compare_pictures *ret);
@@ -33,9 +33,9 @@ void compare_pictures_make(struct arena *a, const struct model *model,
 void compare_time_make(struct arena *a, const struct model_job *const job[2], size_t at,
 		       struct compare_picture ret[2]);
 
-/* "time-before", of the second job "time-before-b": unique on a page. NULL: no memory. */
+/* "time-before", for the second job "time-before-b": unique on a page. NULL: no memory. */
 const char *compare_id(struct arena *a, const char *name, size_t at);
-/* The higher of both, for both. */
+/* The larger of both, for both. */
 void compare_share_scales(struct picture *a, struct picture *b);
 
 #endif

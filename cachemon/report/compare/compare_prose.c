@@ -8,7 +8,7 @@
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/figures/show.h"
 
-/* Of a verdict's metrics a sentence names the first. */
+/* A sentence names the first of the metrics that made the verdict. */
 enum { NAMED_MAX = 3 };
 
 const char *compare_test_name(enum compare_test test)
@@ -111,8 +111,8 @@ static const struct compare_row *row_of(const struct compare_result *r, const ch
 	return NULL;
 }
 
-/* "faster by 21 %": of the time, or of the waiting where the time is not compared. NULL: neither
- * is known. */
+/* "faster by 21 %": of the time, or of the waiting if the time is not compared. NULL: both are
+ * unknown. */
 static const struct compare_row *say_direction(FILE *out, const struct compare_result *r)
 {
 	static const struct {
@@ -142,7 +142,7 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 	return NULL;
 }
 
-/* What rank 1 decided says nothing of the time. */
+/* If rank 1 decided, that says nothing about the time. */
 static void say_time_too(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *time = row_of(r, "time_per_work");
@@ -177,7 +177,7 @@ static void say_deciding(FILE *out, const struct compare_result *r)
 		say_time_too(out, r);
 }
 
-/* What could not have been missed. */
+/* The difference that the test would have found. */
 static void say_detectable(FILE *out, const struct compare_result *r)
 {
 	if (r->nr_tested == 1)
@@ -204,10 +204,10 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 	}
 }
 
-/* Of an interval that can be asked for. */
+/* An interval that the user can set. */
 #define SHORTEST_S 0.1
 
-/* Shorter intervals help where they would be enough, else only more runs do. */
+/* Recommends shorter intervals if they would suffice, else more runs. */
 static const char *what_to_do(const struct compare_result *r, const struct compare_row *row)
 {
 	size_t many = r->intervals_a > r->intervals_b ? r->intervals_a : r->intervals_b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The comparison of runs of a database, one or several on each side, in any format that a document
- * or a tree has. Owns the way from names of runs to a finished file; the judgements are
- * advisor/compare's. Functions return 0 or -errno and then leave a line in err.
+ * Compares runs of a database, one or several per side, in any format of a document or a tree. Owns
+ * the step from names of runs to a finished file; advisor/compare judges. Functions return 0, or
+ * -errno with a line in err.
  */
 #ifndef COMPARE_REPORT_H
 #define COMPARE_REPORT_H
@@ -17,22 +17,22 @@
 
 struct compare_options {
 	const char *db;
-	/* Before and after, as run_name.h has them; NULL behind the last one of a side. */
+	/* Before and after, as in run_name.h; NULL after the last one of a side. */
 	const char *const *runs[2];
-	const char *job; /* NULL: all that both have */
+	const char *job; /* NULL: all that both runs have */
 	bool any;	 /* also jobs of different names or commands */
 	enum compare_per per;
-	enum report_format format;	      /* all but CSV and YAML */
-	const char *out_path;		      /* NULL: it is printed to out */
-	const struct rule_dirs *rules;	      /* of a site; NULL: the program's own alone */
-	const struct progress_sink *progress; /* NULL: nobody listens */
+	enum report_format format;	      /* all except CSV and YAML */
+	const char *out_path;		      /* NULL: printed to out */
+	const struct rule_dirs *rules;	      /* a site's; NULL: built-in only */
+	const struct progress_sink *progress; /* NULL: no listener */
 };
 
-enum { COMPARE_RUNS_MAX = RANKS_MAX }; /* on each side */
+enum { COMPARE_RUNS_MAX = RANKS_MAX }; /* per side */
 
 #define COMPARE_RUNS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The runs are of different jobs: a mistake in what was asked for. */
+/* The runs are of different jobs, which is an error of the request. */
 enum { COMPARE_REFUSED = -EDOM };
 
 int compare_show(const struct compare_options *options, FILE *out, struct errtext *err);

@@ -11,10 +11,10 @@
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/base/human.h"
 
-/* Runs whose work differs by more did not do the same. */
+/* Runs whose work differs by more did not do the same job. */
 #define WORK_APART 0.1
 
-/* A sentence as a paragraph; after the job's name where there are several. */
+/* A sentence as a paragraph, after the job's name if there are several. */
 static void put_sentence(struct doc *d, const struct compare_model *m,
 			 const struct compare_job *job, const char *text)
 {
@@ -25,7 +25,7 @@ static void put_sentence(struct doc *d, const struct compare_model *m,
 		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
 }
 
-/* Text begins with what it comes to, a page with what that looks like. */
+/* Text begins with the verdict, a page with the picture. */
 static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job,
 			bool page)
 {
@@ -88,7 +88,7 @@ static void put_fact(struct doc_table *t, const struct compare_fact *f)
 	}
 }
 
-/* How the machines and measurements differ. */
+/* Differences between the machines and measurements. */
 static void put_facts(struct doc *d, const struct compare_model *m)
 {
 	static const struct doc_column columns[] = {
@@ -234,7 +234,8 @@ static const struct part {
 
 enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
 
-/* A name on the page, and a title; of several jobs with their own in it. false: no memory. */
+/* A name on the page, and a title; both contain the job's own if there are several. false: no
+ * memory. */
 static bool name_part(const struct compare_model *m, size_t job, const struct part *p,
 		      struct arena *a, struct doc_entry *ret)
 {

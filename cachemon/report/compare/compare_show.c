@@ -20,13 +20,13 @@ static struct shown show_number(double v)
 
 	if (fabs(v) >= 99.95 && whole.known)
 		return show_count(whole, false);
-	/* Three digits, zeros too; what is counted has no part, but for what adding up leaves. */
+	/* Three digits, with zeros; counts have no decimals, except for rounding errors of sums. */
 	snprintf(ret.s, sizeof(ret.s),
 		 fabs(v - (double)whole.value) <= 1e-9 * fabs(v) ? "%.3g" : "%#.3g", v);
 	return ret;
 }
 
-/* Of a ratio; what rounds to nothing has no sign. */
+/* For a ratio; a value that rounds to 0 has no sign. */
 static double points_of(double v)
 {
 	double ret = round(1000 * v) / 10;

@@ -10,11 +10,11 @@
 #include "cachemon/base/text_builder.h"
 
 /*
- * The columns: scope (job, directory, file, or rest: the job's files that are not listed), job,
- * path, path_escaped (1: not UTF-8, bad bytes as \xHH), deleted, dev, ino, fstype, size_bytes,
- * files, estimated (1: the row holds estimates of a sliced run), lower_bounds (all: of the whole
- * row; else which counters may have been more), derived figures, every counter under its own name,
- * then the ends of the 90 % interval of each figure that is an estimate.
+ * The columns: scope (job, directory, file, or rest: the job's unlisted files), job, path,
+ * path_escaped (1: not UTF-8, bad bytes as \xHH), deleted, dev, ino, fstype, size_bytes, files,
+ * estimated (1: the row has estimates of a sliced run), lower_bounds (all: the whole row; else the
+ * counters that are lower bounds), derived figures, every counter under its own name, then the ends
+ * of the 90 % interval of each estimated figure.
  */
 static const char head[] =
 	"scope,job,path,path_escaped,deleted,dev,ino,fstype,size_bytes,files,"
@@ -24,7 +24,7 @@ static const char head[] =
 struct csv_row {
 	const char *scope;
 	const struct bytes *path;
-	const struct model_file *file; /* NULL: no file's row */
+	const struct model_file *file; /* NULL: not a file's row */
 	struct opt_i64 files;
 	const struct counts *counts;
 };
@@ -106,7 +106,7 @@ enum { RATIOS = 3, INTERVALS = ESTIMATES + RATIOS };
 static const char *const ratios[RATIOS] = {"prefetch_accuracy", "prefetch_coverage",
 					   "prefetch_timeliness"};
 
-/* Empty where the figure is exact, or absent. */
+/* Empty if the figure is exact or absent. */
 static void take_intervals(const struct counts *c, const struct derived *d,
 			   struct range ret[INTERVALS])
 {
@@ -129,7 +129,7 @@ static bool holds_estimate(const struct range intervals[INTERVALS])
 	return false;
 }
 
-/* Of reads that left no event, besides. */
+/* Additionally for reads without an event. */
 static const char *reads_word(const struct counts *c)
 {
 	if (!(c->bounds & BOUND_READS) || c->bounds & BOUND_ROW)

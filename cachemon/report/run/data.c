@@ -31,7 +31,7 @@ static void put_probes(struct tree *t, const struct model *m)
 	tree_end(t);
 }
 
-/* Of all cost: what the run may, what it does, and what it gave up for it. */
+/* The total cost: budget, use, and the detail that was dropped. */
 static void put_budget(struct tree *t, const struct model_run *run)
 {
 	static const char *const parts[MODEL_COST_PARTS] = {"reads",  "pages",	  "windows",
@@ -207,7 +207,7 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	tree_end(t);
 }
 
-/* As those of the job are, where nobody followed some of these pages. */
+/* As for the job, if some of these pages were untracked. */
 static bool fate_lower_bound(const struct model_job *job, const struct model_advice *v)
 {
 	bool open = !v->untracked.known || v->untracked.value > 0;
@@ -226,7 +226,7 @@ static void put_advice(struct tree *t, const struct model *m, const struct model
 	tree_name(t, "call", &v->call);
 	tree_name(t, "path", &v->path);
 	tree_opt_int(t, "offset_bytes", v->offset_bytes);
-	if (to_eof) /* as the calls themselves have it: length 0 reaches to the end of the file */
+	if (to_eof) /* as in the calls themselves: length 0 reaches to the end of the file */
 		tree_int(t, "length_bytes", 0);
 	else
 		tree_opt_int(t, "length_bytes", v->length_bytes);
@@ -319,7 +319,7 @@ static void put_reads_check(struct tree *t, const struct model_job *job)
 	tree_end(t);
 }
 
-/* The answers of whatif; other processes have none. */
+/* The answers of whatif; (others) has none. */
 static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_model *a = findings_models(m, job);

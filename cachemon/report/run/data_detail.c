@@ -7,7 +7,7 @@
 #include "advisor/analysis/analysis.h"
 #include "cachemon/model/model_detail.h"
 
-/* What a bucket has of one figure; with is what the function needs to know. */
+/* A bucket's value of one figure; with: the function's argument. */
 typedef struct opt_i64 figure(const struct timeline_bucket *b, int with);
 
 static struct opt_i64 count_of(const struct timeline_bucket *b, int which)
@@ -38,7 +38,7 @@ static struct opt_i64 cpu_of(const struct timeline_bucket *b, int with)
 	return b->cpu_ns;
 }
 
-/* A value for each bucket, then that of the rest; null when none of them is known. */
+/* A value per bucket, then that of the rest; null if none is known. */
 static void put_line(struct tree *t, const char *key, const struct timeline *tl, figure *f,
 		     int with)
 {
@@ -63,7 +63,7 @@ static void put_counter(struct tree *t, const struct timeline *tl, enum counter 
 	put_line(t, counter_name(which), tl, count_of, (int)which);
 }
 
-/* Counters on end whose names begin alike: their keys are the rest of the names. */
+/* Consecutive counters with a common prefix: their keys are the rest of the names. */
 static void put_range(struct tree *t, const char *key, const char *beginning,
 		      const struct timeline *tl, enum counter first, enum counter last)
 {

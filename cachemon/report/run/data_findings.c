@@ -162,8 +162,8 @@ static void put_finding_keys(struct tree *t, const struct snippet_of *of, int *n
 	put_action(t, of);
 }
 
-/* How many pieces of evidence stand before that of a finding: it is numbered through the job, that
- * of a merged finding behind that of the one it was merged into. */
+/* The number of the job's evidence items before those of a finding: a merged finding's follow
+ * those of the finding it was merged into. */
 static int evidence_before(const struct analysis_job *a, const struct finding *f)
 {
 	size_t nr = 0;
@@ -303,7 +303,7 @@ static void put_history(struct tree *t, const struct series_job *s)
 	tree_end(t);
 }
 
-/* What stands out over the intervals of the job, and compared with its earlier runs. */
+/* Notable changes over the job's intervals, and the comparison with its earlier runs. */
 static void put_series(struct tree *t, const struct series_job *s)
 {
 	tree_object(t, "series");
@@ -351,7 +351,7 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id)
 	tree_string(t, "verdict_why", v ? v->why : NULL);
 }
 
-/* In a report they are next to what each call did. */
+/* In a report they are next to the effects of each call. */
 static void put_verdicts(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	tree_array(t, "advice");

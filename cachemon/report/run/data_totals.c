@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* To the last digit. */
+/* With all digits. */
 void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
 {
 	enum { NS_PER_S = 1000000000 };
@@ -19,7 +19,7 @@ void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
 	tree_number(t, key, text);
 }
 
-/* "<key>_estimated": true, next to a value that is there. */
+/* "<key>_estimated": true, after a known value. */
 static void mark_estimated(struct tree *t, const char *key, bool estimated)
 {
 	char name[64];
@@ -28,7 +28,7 @@ static void mark_estimated(struct tree *t, const char *key, bool estimated)
 	tree_mark(t, name, estimated);
 }
 
-/* "<key>_lower_bound": true, likewise. */
+/* "<key>_lower_bound": true, in the same way. */
 static void mark_least(struct tree *t, const char *key, bool lower_bound)
 {
 	char name[64];
@@ -89,7 +89,7 @@ static void put_counter(struct tree *t, const struct counts *c, enum counter whi
 	put_as(t, counter_name(which), c, which);
 }
 
-/* Of itself: that a whole row is a lower bound is a key of the row. */
+/* Of the counter itself; a key of the row shows that the whole row is a lower bound. */
 static bool is_least(const struct counts *c, enum counter which)
 {
 	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);
@@ -101,7 +101,7 @@ static void put_bounded(struct tree *t, const struct counts *c, enum counter whi
 	mark_least(t, counter_name(which), c->known[which] && is_least(c, which));
 }
 
-/* Counters on end whose names begin alike: their keys are the rest of the names. */
+/* Consecutive counters with a common prefix: their keys are the rest of the names. */
 static void put_range(struct tree *t, const char *key, const char *beginning,
 		      const struct counts *c, enum counter first, enum counter last)
 {
@@ -130,7 +130,7 @@ static void put_prefetch(struct tree *t, const struct counts *c, const struct de
 	tree_end(t);
 }
 
-/* Up to the last power of two that occurred; null when the sizes were not measured. */
+/* Up to the last power of two that occurred; null if sizes were not measured. */
 static void put_windows(struct tree *t, const struct counts *c)
 {
 	int nr = 1;

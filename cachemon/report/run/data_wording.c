@@ -6,13 +6,13 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
 
-/* Any bytes: names were put in. */
+/* Any bytes, because names were inserted. */
 static void put_text(struct tree *t, const char *key, const char *s)
 {
 	tree_text(t, key, s);
 }
 
-/* Of a user's note: named as its file is. */
+/* A user's note has the name of its file. */
 static void put_id(struct tree *t, const char *id)
 {
 	char text[160];

@@ -16,10 +16,10 @@
 /* NULL: the job was not analysed. */
 const struct analysis_job *findings_of(const struct model *m, const struct model_job *job);
 
-/* What models say of it; NULL: the job was not analysed. */
+/* The models' results for it; NULL: the job was not analysed. */
 const struct analysis_model *findings_models(const struct model *m, const struct model_job *job);
 
-/* How long the job would have taken without waiting for the page cache, in nanoseconds. */
+/* The job's duration without waiting for the page cache, in nanoseconds. */
 struct opt_i64 findings_without_waiting(const struct model *m, const struct model_job *job);
 
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
@@ -33,7 +33,7 @@ void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);
 void data_advise(struct tree *t, const struct model *m);
 int csv_advise(FILE *out, const struct model *m);
 
-/* The three that gain most, and the others after them. */
+/* The three with the largest gain, and the remaining ones. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
 /* What a job without a fix comes to, without a full stop; "" of one with a fix. */
 const char *findings_answer_text(enum analysis_answer answer);

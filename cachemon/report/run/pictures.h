@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pictures of a job, in memory of an arena: a report shows one, a comparison two of a kind. Owns
- * what is drawn of a timeline and of sizes, and under which names, so that every page shows the
- * same. A failed allocation is the arena's.
+ * Pictures of a job, in an arena: a report shows one of a kind, a comparison two. Owns how a
+ * timeline and sizes are drawn, and the names, so that every page shows the same. The arena notes a
+ * failed allocation.
  */
 #ifndef PICTURES_H
 #define PICTURES_H
@@ -15,7 +15,7 @@ enum time_panel { TIME_LOOKUPS, TIME_FATES, TIME_EVICTIONS, TIME_STALL };
 
 void pictures_time_panel(struct arena *a, const struct model_job *job, enum time_panel which,
 			 struct picture_panel *ret);
-/* Its nr is 0 without memory. */
+/* nr is 0 if out of memory. */
 void pictures_time_axis(struct arena *a, const struct timeline *t, struct picture_axis *ret);
 
 /* Bars with names. */
@@ -27,24 +27,24 @@ struct bars {
 	size_t nr;
 };
 
-/* What a picture of bars says. */
+/* The description of a picture of bars. */
 struct bars_shown {
 	const char *id, *title, *says, *axis, *series, *mark;
 	enum picture_unit unit;
 	enum tone tone;
 };
 
-/* Sizes of readahead windows; false: they were not measured. The caller gives id and title. */
+/* Sizes of readahead windows; false: not measured. The caller sets id and title. */
 bool pictures_windows(struct arena *a, const struct counts *c, struct bars *ret,
 		      struct bars_shown *ret_shown);
-/* Sizes of the read calls of traced files, where those are known. */
+/* Sizes of the read calls of traced files, if known. */
 void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *ret,
 		    struct bars_shown *ret_shown);
-/* Those from first on, so many; without a point: no memory. */
+/* That many bars from first; no points: out of memory. */
 struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first, size_t nr,
 			     const struct bars_shown *shown);
 
-/* Formatted, in the arena; NULL: no memory. */
+/* Formatted text in the arena; NULL: no memory. */
 const char *pictures_text(struct arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -9,7 +9,7 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 
-/* Of the bytes the tasks read: from here on a sentence says so. */
+/* The share of the bytes that the tasks read above which a sentence mentions it. */
 enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };
 
 char *prose_cut(char *text, size_t max)
@@ -66,7 +66,7 @@ static void put_name(FILE *out, const struct model_job *job)
 	free(name);
 }
 
-/* What its read calls asked for is the small part: faults and waits come first. */
+/* Read calls are a small part of its accesses, so faults and waits come first. */
 static void say_mapped(FILE *out, const struct view *v)
 {
 	struct opt_i64 major = counts_get(v->c, C_faults_major);
@@ -87,7 +87,7 @@ static void say_mapped(FILE *out, const struct view *v)
 			show_plural(lookups, "lookup", "lookups"));
 }
 
-/* Why the hit ratio of a sliced run is absent: as it was stored. */
+/* Why the hit ratio of a sliced run is absent; the stored reason. */
 static void say_why_absent(FILE *out, const struct model *m)
 {
 	static const char *const counters[] = {"hit_ratio", "lookups"};
@@ -144,7 +144,7 @@ static void say_reads(FILE *out, const struct view *v)
 		show_plural(misses, "page", "pages"), missed_size.s);
 }
 
-/* Much was read that no figure here is about: a ratio alone would be read as if it were. */
+/* The job read much that no figure here covers, so a ratio alone would mislead. */
 static void say_outside(FILE *out, const struct view *v)
 {
 	struct opt_i64 outside = v->job->outside_read_bytes;
@@ -206,7 +206,7 @@ static void say_cost(FILE *out, const struct view *v)
 
 static const char NO_COUNTS[] = "No level can count without them.";
 
-/* What costs most, and what lowers that besides a larger budget, a sentence; NULL: nothing. */
+/* The largest cost, and how to lower it besides a larger budget, as a sentence; NULL: none. */
 static const char *costs_most(const struct model_run *run, const char **ret_do)
 {
 	static const struct {
@@ -222,7 +222,7 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
 	const char *what = "cachemon's own process";
 
-	/* In a sliced run it wakes for the slices, whatever the interval is. */
+	/* In a sliced run it wakes for the slices, independent of the interval. */
 	*ret_do = run->sliced.known && run->sliced.value ? "In a longer job the share is smaller."
 							 : "A longer --interval lowers it; in a "
 							   "longer job the share is smaller.";
@@ -236,7 +236,7 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 	return what;
 }
 
-/* That the overhead budget was not kept, by what, and what to do; false: nothing to say. */
+/* That the overhead exceeded its budget, the cause, and what to do; false: within budget. */
 static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
 {
 	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
@@ -278,7 +278,7 @@ void prose_verdict(FILE *out, const struct model *m, const struct model_job *job
 	say_cost(out, &v);
 }
 
-/* Sentences with a space between them, and lead before the first. */
+/* Joins sentences with spaces, with lead before the first. */
 struct sentences {
 	FILE *out;
 	const char *lead;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run says in sentences. Owns wording; reads the model
- * only. Names in the text are as the model has them: the caller's writer makes them inert.
+ * Sentences about a run. Owns the wording; reads only the model. Names are as in the model: the
+ * caller's writer escapes them.
  */
 #ifndef PROSE_H
 #define PROSE_H
@@ -10,17 +10,17 @@
 
 #include "cachemon/model/model.h"
 
-/* Names in sentences, in bytes. */
+/* Maximum bytes of names in sentences. */
 enum { PROSE_NAME_MAX = 60 };
-/* In its place: at most max bytes, cut after a word where there is one. NULL stays. */
+/* Truncates in place to max bytes, at the end of a word if possible. NULL stays. */
 char *prose_cut(char *text, size_t max);
-/* Inert, for free(); NULL: no memory. */
+/* Escaped, to be freed; NULL: no memory. */
 char *prose_name(const struct bytes *name, size_t max);
-/* Hit ratio, what was read, misses; that the overhead budget was not kept. No newline. */
+/* Hit ratio, bytes read, misses; and overhead above its budget. No newline. */
 void prose_reads(FILE *out, const struct model *m, const struct model_job *job);
-/* That, prefetch and own cost: one paragraph, no newline. */
+/* That, prefetch and overhead: one paragraph, no newline. */
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job);
-/* Whether the run is complete and what was lost, after lead; false: nothing, for a good run. */
+/* Whether the run is complete, and its losses, after lead; false: nothing to report. */
 bool prose_caveats(FILE *out, const char *lead, const struct model *m);
 
 #endif

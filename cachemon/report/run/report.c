@@ -199,14 +199,14 @@ static int add_words(const struct report_options *options, struct loaded *l, str
 	return ret;
 }
 
-/* Of the model. */
+/* Belongs to the model. */
 enum wanted { WANTED_SHOWN, WANTED_WHOLE };
 
-/* ret stays where it is: its model points into it. loaded_free() also what failed to load. */
+/* ret must not move, because its model points into it. Call loaded_free() after an error too. */
 static int load_report(const struct report_options *options, enum wanted wanted,
 		       struct loaded *ret_loaded, struct errtext *err)
 {
-	/* What somebody else makes something of is the same for every verb. */
+	/* Every verb gives others the same model. */
 	bool whole = wanted == WANTED_WHOLE || options->word;
 	struct model_query query = {
 		.run_id = options->run_id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report of a run, in any format, from a database that is only read. Owns the way from a
- * path to a finished file; the parts are model (what), data and sections (words), tree and doc
- * (syntax). All functions return 0 or -errno and then leave a line in err.
+ * Reports a run in any format, from a read-only database. Owns the step from a path to a finished
+ * file; the parts are model (content), data and sections (words), tree and doc (syntax). All
+ * functions return 0, or -errno with a line in err.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -46,17 +46,17 @@ struct report_options {
 	int64_t run_id;	 /* or REPORT_RUN_LAST */
 	const char *job; /* NULL: all */
 	enum report_format format;
-	const char *out_path;	       /* a file that appears whole or not at all; NULL: to out */
-	size_t files;		       /* listed of each job */
-	const struct rule_dirs *rules; /* of a site; NULL: the program's own alone */
-	bool advise;		       /* only what to change, in full */
+	const char *out_path; /* a file that appears completely or not at all; NULL: to out */
+	size_t files;	      /* number listed per job */
+	const struct rule_dirs *rules; /* a site's; NULL: built-in only */
+	bool advise;		       /* only the fixes, in full */
 	bool brief;		       /* as text: one screen */
-	const char *again; /* of a screen: options that name this database and run; NULL: none */
-	/* What is wrong with a site's rules, a line each; NULL: it is in the report alone. */
+	const char *again; /* for a screen: options that name this database and run; NULL: none */
+	/* Receives errors of a site's rules, one line each; NULL: only the report has them. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;
-	/* Puts a language model's words into the model, when all else is there; NULL: nobody does.
-	 * 0, or -errno with a text; what it puts there lives until the report is written. */
+	/* Adds a language model's text to the model, after all else is loaded; NULL: none. 0, or
+	 * -errno with a text; what it adds lives until the report is written. */
 	int (*word)(void *arg, struct model *m, struct errtext *err);
 	void *word_arg;
 	/* Gets the head of each watched job before anything is shown; NULL: nobody. */
@@ -67,21 +67,20 @@ struct report_options {
 
 /* -EINVAL: no such format. "text", "md", "html", "json", "csv", "yaml". */
 int report_format_parse(const char *name, enum report_format *ret_format);
-/* By the ending of a path; text when it has none. -EINVAL: an ending that names no format. */
+/* By the ending of a path; text without a path. -EINVAL: unknown ending. */
 int report_format_of_path(const char *path, enum report_format *ret_format);
 
-/* Whether pages that are no report of one run come in that format: all but CSV and YAML. */
+/* Whether other pages than reports of one run have that format: all except CSV and YAML. */
 bool report_format_of_pages(enum report_format format);
-/* A document in this format: text where it is not one of a document. */
+/* A document in this format; text if it is not a document format. */
 struct doc report_doc(enum report_format format, FILE *out);
 
 int report_show(const struct report_options *options, FILE *out, struct errtext *err);
-/* Hands the model of a run to somebody who makes something else of it. use: 0 or -errno with a
- * text. */
+/* Passes the model of a run to another consumer. use: 0 or -errno with a text. */
 int report_use(const struct report_options *options,
 	       int (*use)(void *arg, const struct model *m, struct errtext *err), void *arg,
 	       struct errtext *err);
-/* The options, each after a blank; NULL, LAST: not named. To be freed; NULL: no memory. */
+/* The options, each after a blank; NULL, LAST: not given. To be freed; NULL: no memory. */
 char *report_again(const char *db, int64_t run_id, const char *job);
 
 #endif

@@ -12,7 +12,7 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
 
-/* Sentences as a paragraph; none when there is nothing to say. */
+/* Sentences as a paragraph; nothing without sentences. */
 static void put_prose(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	struct text_builder b;
@@ -113,7 +113,7 @@ static bool has_unjudged(const struct model *m, const struct model_job *job)
 	return has_analysis(m, job) && m->analysis->nr_unjudged;
 }
 
-/* In the order of a page. Folded: what is there to be looked up. */
+/* In page order. Folded: reference material. */
 static const struct part {
 	const char *id, *title;
 	bool folded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report for people, written to a document: verdict, then each job with its figures, then how
- * it was measured. Owns what is in it and in which order; layout is the document's.
+ * The report for people, written to a document: the verdict, then each job with its figures, then
+ * how it was measured. Owns content and order; the document owns layout.
  */
 #ifndef SECTIONS_H
 #define SECTIONS_H
@@ -27,9 +27,9 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 /* sections_time.c: */
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job);
-/* What stands out over time, and compared with earlier runs; sections_series.c: */
+/* Notable changes over time, and compared with earlier runs; sections_series.c: */
 void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
-/* Sizes and distances, other sizes of the cache, other settings of readahead; sections_sizes.c: */
+/* Sizes and distances, other cache sizes, other readahead settings; sections_sizes.c: */
 void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);
@@ -40,7 +40,7 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_advice(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job);
-/* Which parts of files were read, and how; sections_files.c: */
+/* Which parts of files were read, and the patterns; sections_files.c: */
 void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_patterns(struct doc *d, const struct model *m, const struct model_job *job);
 /* sections_measured.c: */

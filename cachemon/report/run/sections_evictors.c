@@ -63,7 +63,7 @@ static void put_row(struct doc_table *t, const struct model_eviction *e, int64_t
 	doc_cell(t, "%.4f", all > 0 ? (double)e->pages.value / (double)all : 0);
 }
 
-/* Who pushed out whose: the rows of the table as streams. Owns its names. */
+/* Evictors and owners: the rows of the table as streams. Owns its names. */
 struct flow {
 	char *names[2][FLOW_NAMES];
 	size_t nr_names[2];
@@ -71,7 +71,7 @@ struct flow {
 	size_t nr;
 };
 
-/* The place of a name among those of its side; the last is for all that find no place. */
+/* The index of a name on its side; the last one collects all that do not fit. */
 static size_t name_of(struct flow *f, int side, char *name)
 {
 	size_t *nr = &f->nr_names[side];

@@ -43,7 +43,7 @@ static void fill_shares(const struct model_coverage *v, double shares[NR_STRIPS]
 	for (size_t i = 0; i < c->nr_parts; i++) {
 		uint64_t pages = part_pages(c, i);
 
-		/* Where no page of the sample lies, nothing was looked at. */
+		/* Nothing is known of a part without sampled pages. */
 		shares[READ][i] = v->sampled && !c->read[i] ? NAN : share_of(c->read[i], pages);
 		shares[EVICTED][i] = v->sampled ? NAN : share_of(c->evicted[i], pages);
 		shares[UNUSED][i] = v->sampled ? NAN : share_of(c->evicted_unused[i], pages);
@@ -81,8 +81,7 @@ static void put_file(struct doc *d, const struct model_file *f, const struct mod
 {
 	double shares[NR_STRIPS][COVERAGE_PARTS];
 	const size_t nr = v->parts->nr_parts;
-	/* What was there at the end of a recording is no bound of what was at the end of the run.
-	 */
+	/* The cached pages at the end of a recording do not limit those at the end of the run. */
 	const char *mark = v->estimated ? MARK_ABOUT : v->broken ? MARK_LEAST : NULL;
 	const struct doc_strip strips[NR_STRIPS] = {
 		{"read", TONE_HIT, shares[READ], nr, mark},
@@ -123,7 +122,7 @@ void sections_parts_of_files(struct doc *d, const struct model *m, const struct 
 		doc_para(d, "%zu more files have theirs in the JSON report.", nr - FILES_MAX);
 }
 
-/* Files and directories, of each. */
+/* Number of files and of directories. */
 enum { ROWS_MAX = 20 };
 
 static const struct analysis_pattern *pattern_at(const struct model *m, bool directory, int64_t id)
@@ -131,7 +130,7 @@ static const struct analysis_pattern *pattern_at(const struct model *m, bool dir
 	return m->analysis ? analysis_pattern_of(m->analysis, directory, id) : NULL;
 }
 
-/* "sequential_share 0.98, reuse 1": what decided, with its figures. */
+/* "sequential_share 0.98, reuse 1": the deciding features with their values. */
 static void say_reasons(const char *features, char *text, size_t size)
 {
 	cJSON *json = features ? cJSON_Parse(features) : NULL;

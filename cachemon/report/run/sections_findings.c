@@ -57,7 +57,7 @@ struct gain_text finding_gain(const struct gain *g)
 	return ret;
 }
 
-/* "2.8 s to 6.3 s in most cases"; "" of a bound, which says itself what it is. */
+/* "2.8 s to 6.3 s in most cases"; "" for a bound, which already says so. */
 static struct gain_text gain_range(const struct gain *g)
 {
 	struct gain low = *g;
@@ -73,14 +73,14 @@ static struct gain_text gain_range(const struct gain *g)
 	return ret;
 }
 
-/* What is wrong with a site's rules. */
+/* Errors in a site's rules. */
 static void put_problems(struct doc *d, const struct model *m)
 {
 	for (size_t i = 0; m->analysis && i < m->analysis->rules.nr_problems; i++)
 		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
 }
 
-/* Four digits, or as many more as distinguish 0.99998 from 1. */
+/* Four digits, or as many as distinguish 0.99998 from 1. */
 static void put_rounded(struct doc_table *t, double value)
 {
 	char text[32];
@@ -93,7 +93,7 @@ static void put_rounded(struct doc_table *t, double value)
 	doc_cell(t, "%s", text);
 }
 
-/* Counts in groups of three, as everywhere; other values as the rule has them. */
+/* Counts with thousands separators; other values as from the rule. */
 static void put_value(struct doc_table *t, const char *value)
 {
 	size_t digits = value ? strspn(value, "0123456789") : 0;
@@ -127,7 +127,7 @@ static void put_evidence(struct doc *d, const struct finding *f)
 	doc_put_table(d, &t);
 }
 
-/* A command can be tried at once; code has a place to go to first. */
+/* A command can be tried at once; code needs a place. */
 static void put_snippets(struct doc *d, const struct snippet_of *of, bool commands)
 {
 	const struct note *n = of->finding->note;
@@ -167,7 +167,7 @@ static void put_action(struct doc *d, const struct snippet_of *of)
 	doc_words(d, "Verify: %s.", n->verify);
 }
 
-/* What it rests on and what to do. number: of the job's, from 1. */
+/* Evidence and actions. number: of the job's findings, from 1. */
 static void put_finding(struct doc *d, const struct snippet_of *of, size_t number)
 {
 	const struct finding *f = of->finding;
@@ -206,7 +206,7 @@ static void put_finding(struct doc *d, const struct snippet_of *of, size_t numbe
 	free(text);
 }
 
-/* Says so where nothing is to be fixed. */
+/* Says so if there is nothing to fix. */
 static void put_answer(struct doc *d, const struct model *m, const struct analysis_job *a)
 {
 	const char *text = findings_answer(m, a);

@@ -8,7 +8,7 @@
 
 enum { DIRECTORIES_MAX = 10 };
 
-/* Of the pages asked for, or of those brought in. */
+/* Share of the requested pages, or of the added pages. */
 static const double SHARE_MIN = 0.01;
 
 static void put_ceiling(struct doc *d, const struct analysis_job *a)
@@ -36,7 +36,7 @@ static void put_letter(struct doc_table *t, const struct analysis_grade *g)
 		doc_cell(t, "-");
 }
 
-/* The formulas of those of the four that there are. */
+/* The formulas of the existing ones among the four grades. */
 static void put_how(struct doc_table *t, const struct analysis_grade grades[GRADE_NR])
 {
 	struct text_builder b;
@@ -57,7 +57,7 @@ static bool is_least_part(struct opt_i64 part, struct opt_i64 whole)
 	return part.known && whole.known && (double)part.value < SHARE_MIN * (double)whole.value;
 }
 
-/* Of the interpreter's libraries and the like: too little to be read about. */
+/* Libraries of the interpreter and the like, which are too small to mention. */
 static bool small_part(const struct counts *c, const struct counts *job)
 {
 	struct derived d, of_job;
@@ -69,7 +69,7 @@ static bool small_part(const struct counts *c, const struct counts *job)
 			     opt_add(of_job.prefetched_pages, counts_get(job, C_demand_pages)));
 }
 
-/* Those with the most misses, as they come. */
+/* Those with the most misses, in order. */
 void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {

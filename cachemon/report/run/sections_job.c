@@ -132,7 +132,7 @@ static void put_share(struct doc_table *t, const char *name, const struct counts
 			 : 0);
 }
 
-/* A fate, as the table above has it. */
+/* A fate with the label of the table above. */
 static struct shown show_fate(const struct counts *c, enum counter which)
 {
 	return show_least(show_count(counts_get(c, which), false), counts_lower_bound(c, which));

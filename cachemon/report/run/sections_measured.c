@@ -86,7 +86,7 @@ static void put_cost(struct doc *d, const struct model_run *run)
 	doc_put_table(d, &t);
 }
 
-/* Detail that was given up for the budget. */
+/* Detail that was dropped to stay within the budget. */
 static void put_shed(struct doc *d, const struct model_run *run)
 {
 	static const struct doc_column columns[] = {{"GIVEN UP", DOC_LEFT},
@@ -137,7 +137,7 @@ static void put_losses(struct doc *d, const struct model_run *run)
 	doc_put_table(d, &t);
 }
 
-/* The counters that share the reason of the first, in one cell. */
+/* The counters with the first one's reason, in one cell. */
 static void put_counters(struct doc_table *t, const struct model_unmeasured *u, size_t nr,
 			 size_t first)
 {

@@ -10,7 +10,7 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/findings.h"
 
-/* A page for people is not a database: the formats for programs have all rows. */
+/* A page for people is not a database; the formats for programs have all rows. */
 enum { ROWS_MAX = 50 };
 
 static const struct doc_column file_columns[] = {
@@ -40,7 +40,7 @@ static void put_counts(struct doc_table *t, const struct counts *c, int64_t page
 	doc_cell_shown(t, show_least(show_ns(counts_get(c, C_stall_ns)), least));
 }
 
-/* A name after a lead of ours: a name can end in anything, but a path begins with a slash. */
+/* A name after a fixed prefix: a name can end in anything, but a path begins with a slash. */
 static void put_led_name(struct doc_table *t, const char *lead, const struct bytes *name)
 {
 	struct text_builder b;
@@ -65,7 +65,7 @@ static void put_file_name(struct doc_table *t, const struct model_file *f)
 			 (uint64_t)f->ino.value, f->dev_major.value, f->dev_minor.value);
 }
 
-/* Whether any column of the tables here has something to show. */
+/* Whether any column of these tables has a value to show. */
 static bool is_idle(const struct counts *c)
 {
 	struct derived derived;
@@ -244,7 +244,7 @@ static void put_filesystem(struct doc_table *t, const struct model_filesystem *f
 		t, show_least(show_ratio(derived.hit_ratio, c->sliced), c->bounds & BOUND_READS));
 }
 
-/* Once for all filesystems that are covered alike. */
+/* Once for all filesystems with the same cover. */
 static bool is_told(const struct model_job *job, size_t i)
 {
 	const struct bytes *why = &job->filesystems[i].why;

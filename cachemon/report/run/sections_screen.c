@@ -18,14 +18,14 @@ enum { TEXT_MAX = 148 };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
 
-/* What free() takes, or no memory. */
+/* A text to free, or NULL for out of memory. */
 static void fact(struct doc_table *t, const char *name, char *text)
 {
 	doc_cell(t, "%s", name);
 	doc_cell_text(t, text);
 }
 
-/* Of a screen in local time; of what may be sent to somebody as "2026-03-01 10:20 UTC". */
+/* Local time on a screen; "2026-03-01 10:20 UTC" in a page that may be sent to others. */
 static struct shown start_time(const struct model_run *run, bool whole)
 {
 	struct shown ret = {"-"};
@@ -80,7 +80,7 @@ static char *limit_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
-/* What was run: what, who, where, when, under which limit. job: NULL: of several, which differ. */
+/* What was run: command, user, machine, time, limit. job: NULL: several different jobs. */
 static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
 {
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);
@@ -134,7 +134,7 @@ static char *grades_text(const struct analysis_job *a)
 	for (int i = 0; out && i < GRADE_NR; i++) {
 		const struct analysis_grade *g = &a->grades[i];
 
-		/* The sentence above has the score of all. */
+		/* The sentence above already has the overall score. */
 		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_names[i], g->letter ?: "-",
 			i && g->letter ? " " : "",
 			i && g->letter ? show_double(g->score, 2).s : "");
@@ -154,14 +154,14 @@ static void put_figures(struct doc *d, const struct model *m, const struct model
 	doc_put_facts(d, &t);
 }
 
-/* Where a sentence may end: at a full stop, and at a colon that no word follows. */
+/* Where a sentence may end: at a full stop, or at a colon that no word follows. */
 static bool sentence_ends(const char *s)
 {
 	return (*s == '.' && (!s[1] || isspace((unsigned char)s[1]))) ||
 	       (*s == ':' && (!s[1] || s[1] == '\n'));
 }
 
-/* The first sentences of what to do, so many that they say something, without the marks of code. */
+/* The first sentences of the action, as many as are useful, without backticks. */
 static char *first_sentence(const struct finding *f)
 {
 	enum { SAYS_SOMETHING = 32 };
@@ -238,7 +238,7 @@ static void put_caveats(struct doc *d, const struct model *m)
 	doc_para_text(d, text_end(&b));
 }
 
-/* What is to be fixed first; NULL: nothing. */
+/* The first fix; NULL: none. */
 static const struct finding *first_fix(const struct model *m, const struct model_job *job)
 {
 	const struct analysis_job *a = findings_of(m, job);
@@ -246,7 +246,7 @@ static const struct finding *first_fix(const struct model *m, const struct model
 	return a && a->nr_fixes ? &a->findings[0] : NULL;
 }
 
-/* A command to copy, and what it is for. */
+/* A command to copy, and its purpose. */
 static void put_command(FILE *out, const char *again, const char *more, const char *why)
 {
 	fprintf(out, "cachemon report%s %-14s  # %s\n", again, more, why);
@@ -334,7 +334,7 @@ static void put_title(struct doc *d, const struct model *m, const struct model_j
 	free(name);
 }
 
-/* As a shell has it: the command was not found, or could not be run. */
+/* As in a shell: the command was not found, or could not be executed. */
 static bool not_started(const struct model *m, const struct model_job *job)
 {
 	return m->run.exit_status.known && m->run.exit_status.value >= 126 &&

@@ -38,7 +38,7 @@ static struct shown show_seconds(int64_t ns)
 	return show_ns((struct opt_i64){ns, true});
 }
 
-/* Chances that are too small for a reader to care how small. */
+/* Below this, the exact probability does not matter. */
 static struct shown show_chance(double p)
 {
 	struct shown ret = {0};
@@ -99,7 +99,7 @@ static void put_changes(struct doc *d, const struct series_job *s)
 	say_more(d, s->more_changes, s->more_changes == 1 ? "change" : "changes");
 }
 
-/* Without its unit, where that is a word of its own and stands next to it. */
+/* Without its unit, if that is a separate word. */
 static struct shown show_bare(const struct series_metric *m, double v)
 {
 	struct shown ret = show_value(m, v);
@@ -165,7 +165,7 @@ static void put_links(struct doc *d, const struct series_job *s)
 	say_more(d, s->more_links, s->more_links == 1 ? "pair" : "pairs");
 }
 
-/* In words, what the tables below have one by one. */
+/* In words, what the tables below list. */
 static void say_what(struct doc *d, const struct series_job *s)
 {
 	if (!s->nr_changes && !s->nr_anomalies && !s->nr_links) {
@@ -215,7 +215,7 @@ static void say_trends(struct doc *d, const struct series_job *s)
 	}
 }
 
-/* How many there were may differ from figure to figure. */
+/* The numbers may differ between figures. */
 static void say_runs(struct doc *d, const struct series_job *s)
 {
 	size_t unusual = 0;

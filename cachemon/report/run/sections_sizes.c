@@ -13,7 +13,7 @@
 
 _Static_assert(CURVE_DISTANCES < (int)BARS_MAX, "bars have room");
 
-/* From the first to the last that is not 0. */
+/* From the first to the last nonzero value. */
 static void put_bars(struct doc *d, struct arena *a, const struct bars *b,
 		     const struct bars_shown *shown)
 {

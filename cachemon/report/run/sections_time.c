@@ -11,7 +11,7 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/pictures.h"
 
-/* What is drawn of advice: a lane for each kind that was given. */
+/* The drawing of advice: one lane for each kind that was given. */
 struct lanes {
 	struct picture_series series[ADVICE_KINDS];
 	size_t nr;
@@ -82,7 +82,7 @@ static const char *epoch_name(struct arena *a, const struct model_epochs *e, siz
 	return ret;
 }
 
-/* Changes of figures at one time have one mark. */
+/* Changes of several figures at one time share a mark. */
 struct change_marks {
 	struct picture_mark mark[SERIES_CHANGES_MAX];
 	char name[SERIES_CHANGES_MAX][160];
@@ -112,8 +112,7 @@ static void marks_of(const struct series_job *s, struct change_marks *ret)
 	}
 }
 
-/* Marks of the job, or where its epochs begin: no line where there are too many to be told apart.
- */
+/* Marks of the job, or the starts of its epochs; no lines if they are too many to distinguish. */
 enum { EPOCH_LINES = 60 };
 
 static void put_epoch_lines(struct arena *a, const struct model_epochs *e,

@@ -60,7 +60,7 @@ const char *wording_line(struct wording *w)
 	return text ? arena_bytes(&w->arena, text, b.len).data : NULL;
 }
 
-/* "[E1, E4; prefetch-waste]": what a statement rests on. */
+/* "[E1, E4; prefetch-waste]": the evidence of a statement. */
 static void put_cited(FILE *out, const struct llm_statement *s)
 {
 	fputs(" [", out);
@@ -71,7 +71,7 @@ static void put_cited(FILE *out, const struct llm_statement *s)
 	fputs("]", out);
 }
 
-/* In the words of a note, whose code, behind a colon, is elsewhere. */
+/* In the words of a note, whose code after a colon is elsewhere. */
 static void put_action(struct doc *d, const struct pack_action *a)
 {
 	int len = (int)strlen(a->text);

@@ -13,7 +13,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* A word as it is typed: quoted. 0, also with *ret NULL where the bytes are no word; -ENOMEM. */
+/* A word for a shell, quoted. 0, with *ret NULL if the bytes cannot be a word; -ENOMEM. */
 static int word_of(const char *data, size_t len, const char *suffix, char **ret)
 {
 	char *word = NULL;
@@ -33,7 +33,7 @@ static int number_of(double value, char **ret)
 	return value < 9e18 ? text_print(ret, "%lld", (long long)value) : 0;
 }
 
-/* A command needs a whole path: a deleted file, for one, has none. */
+/* A command needs a complete path; a deleted file, for example, has none. */
 static int path_of(const struct bytes *path, size_t len, char **ret)
 {
 	return path->data && *path->data == '/' ? word_of(path->data, len, "", ret) : 0;
@@ -52,7 +52,7 @@ static bool is_below(const struct bytes *path, const struct bytes *directory)
 	       !memcmp(path->data, directory->data, directory->len);
 }
 
-/* Where the subject is; of a job where it missed most. */
+/* The directory of the subject; for a job the one with the most misses. */
 static int fill_directory(const struct snippet_of *of, char **ret)
 {
 	const struct bytes *subject = &of->finding->subject;
@@ -71,7 +71,7 @@ static int fill_directory(const struct snippet_of *of, char **ret)
 	}
 }
 
-/* The subject; of a directory the file in it that missed most. */
+/* The subject; for a directory its file with the most misses. */
 static int fill_file(const struct snippet_of *of, char **ret)
 {
 	const struct bytes *subject = &of->finding->subject;
@@ -88,8 +88,8 @@ static int fill_file(const struct snippet_of *of, char **ret)
 	return 0;
 }
 
-/* The job's command line, which is quoted as it was recorded, if all of it was: somebody else may
- * have made the database. */
+/* The job's command line, quoted as it was recorded, if it is complete; the database may be
+ * untrusted. */
 static int fill_command(const struct snippet_of *of, char **ret)
 {
 	static const char before[] = "command: ";
@@ -117,7 +117,7 @@ static bool ends_with(const struct bytes *text, const char *end)
 	return text->len > len && !memcmp(text->data + text->len - len, end, len);
 }
 
-/* systemd's unit that has the memory limit; its cgroup's directory is its name. */
+/* The systemd unit with the memory limit; the name of its cgroup's directory. */
 static bool is_unit(const struct bytes *at)
 {
 	return at->data &&
@@ -132,7 +132,7 @@ static int fill_unit(const struct snippet_of *of, char **ret)
 	return skip < at->len ? word_of(at->data + skip, at->len - skip, "", ret) : 0;
 }
 
-/* The file with the limit of a cgroup that systemd does not manage. */
+/* The limit file of a cgroup that systemd does not manage. */
 static int fill_limit_file(const struct snippet_of *of, char **ret)
 {
 	static const char v1[] = "/sys/fs/cgroup/memory/";
@@ -163,7 +163,7 @@ static int fill_slurm_job(const struct snippet_of *of, char **ret)
 	return len ? word_of(id + 5, len, "", ret) : 0;
 }
 
-/* What the job read, each page once. */
+/* The distinct pages that the job read. */
 static double data_bytes(const struct snippet_of *of)
 {
 	const struct counts *c = &of->job->counts;
@@ -176,7 +176,7 @@ static double data_bytes(const struct snippet_of *of)
 	       (double)of->model->run.page_size_bytes.value;
 }
 
-/* As much more as all that the job read needs, in whole MiB, if the machine has it. */
+/* The additional memory for everything that the job reads, in whole MiB, if the machine has it. */
 static double wanted_limit(const struct snippet_of *of)
 {
 	const struct opt_i64 *limit = &of->job->limit_bytes;
@@ -247,7 +247,7 @@ static const struct placeholder *placeholder_at(const char *text)
 	return NULL;
 }
 
-/* 0 with *ret_known false: a value is not known. */
+/* 0 with *ret_known false: a value is unknown. */
 static int write_filled(FILE *out, const struct snippet_of *of, const char *code, bool *ret_known)
 {
 	for (const char *at = code; *at;) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands of a finding's note with what this run knows in them: %DIRECTORY%, %FILE%, %UNIT%,
- * ... Owns the placeholders. A command that needs something the run does not know is left out: no
- * name is invented.
+ * The commands of a finding's note with the values of this run: %DIRECTORY%, %FILE%, %UNIT%, ...
+ * Owns the placeholders. A command that needs an unknown value is left out, so no name is invented.
  */
 #ifndef SNIPPETS_H
 #define SNIPPETS_H
@@ -19,8 +18,8 @@ struct snippet_of {
 };
 
 /*
- * 0 and *ret_code for free(); NULL: it needs what is not known. -ENOMEM. Only commands for a shell
- * have placeholders; each value is one quoted word.
+ * 0 and *ret_code, to be freed; NULL: a value is unknown. -ENOMEM. Only shell commands have
+ * placeholders; each value is one quoted word.
  */
 int snippet_fill(const struct snippet_of *of, const struct note_snippet *snippet, char **ret_code);
 /* A command as a note without a run shows it: "UNIT.service" in place of %UNIT%. */

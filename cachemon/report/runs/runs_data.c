@@ -56,7 +56,7 @@ static void put_run(struct tree *t, const struct model_run *run, const struct ru
 	tree_end(t);
 }
 
-/* One value a run, null where that of the run is exact. */
+/* One value per run, null if the run's value is exact. */
 static void put_ends(struct tree *t, const struct runs_trend *trend)
 {
 	bool any = false;

@@ -18,7 +18,7 @@ static struct opt_f64 as_real(struct opt_i64 v)
 	return (struct opt_f64){(double)v.value, v.known};
 }
 
-/* As the analysis does, except for the curve, which takes longer than a list may. */
+/* As in the analysis, except for the curve, which would take too long for a list. */
 static void grade_one(struct runs_job *j, struct opt_i64 read_again)
 {
 	const struct counts *c = &j->job->counts;
@@ -74,8 +74,7 @@ static int by_id(const void *a, const void *b)
 	return ((*x)->job->id > (*y)->job->id) - ((*x)->job->id < (*y)->job->id);
 }
 
-/* Pages that were written again are refaults too: of a directory no more came back than were
- * fetched. */
+/* At most the pages that a directory fetched: pages that were written again are refaults too. */
 #define BROUGHT_PAGES SQL_brought_pages("")
 #define MORE(head)                                                                                 \
 	"SELECT id, " head ", (SELECT iif(count(*) = count(pages), sum(pages), NULL) FROM "        \
@@ -122,7 +121,7 @@ static int fill_more(sqlite3 *db, struct runs_model *m, struct errtext *err)
 	return order ? ret : model_no_memory(err);
 }
 
-/* The first run that began since then: later ones have larger numbers. */
+/* The first run that began after that time: later runs have larger numbers. */
 static int first_since(sqlite3 *db, struct runs_model *m, int64_t since_ns, int64_t *ret_id,
 		       struct errtext *err)
 {
@@ -188,7 +187,7 @@ static int compare_names(const struct bytes *a, const struct bytes *b)
 	return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-/* By name, then by run: jobs are in the order of runs. */
+/* By name, then by run; the jobs are sorted by run. */
 static int by_name(const void *a, const void *b)
 {
 	const struct runs_job *const *x = a;
@@ -273,7 +272,7 @@ static void make_picture(struct arena *a, struct runs_trend *t, size_t at)
 	};
 }
 
-/* After the jobs are known. A failed allocation is the arena's. */
+/* Call it after the jobs are known. The arena notes a failed allocation. */
 static void make_trends(struct runs_model *m)
 {
 	const struct runs_job **order =
@@ -305,7 +304,7 @@ int runs_model_load(sqlite3 *db, const char *path, int64_t since_ns, struct runs
 	int ret;
 
 	*ret_model = (struct runs_model){.db = path, .size_bytes = size_of(path)};
-	/* One transaction: while a run is being written, all is of the same moment. */
+	/* One transaction, so that all data shows the same moment while a run is being written. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return db_read_error(db, err);
 	ret = load_runs(db, since_ns, ret_model, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a list of runs contains: all runs and their watched jobs, and each job's way from run to
- * run. Owns the types and the reading; every format reads this.
+ * The content of a list of runs: all runs and their watched jobs, and each job's history from run
+ * to run. Owns the types and the reading; every format reads this.
  */
 #ifndef RUNS_MODEL_H
 #define RUNS_MODEL_H
@@ -29,12 +29,12 @@ struct runs_job {
 	const char *report;   /* its file; NULL: none was made */
 };
 
-/* The runs of jobs of one name, oldest first. */
+/* The runs of jobs with one name, oldest first. */
 struct runs_trend {
 	struct bytes name;
 	const struct runs_job **jobs;
 	size_t nr;
-	struct picture picture; /* without a point of a single run */
+	struct picture picture; /* no points for a single run */
 };
 
 struct runs_model {
@@ -44,17 +44,17 @@ struct runs_model {
 	size_t nr_runs;
 	struct runs_job *jobs; /* by run and slot */
 	size_t nr_jobs;
-	struct runs_trend *trends; /* whose newest run is newest first */
+	struct runs_trend *trends; /* jobs whose newest run is newest come first */
 	size_t nr_trends;
 	struct arena arena;
 };
 
-/* Of runs that began since (ns since 1970; 0: all). */
+/* Runs that began since then (ns since 1970; 0: all). */
 int runs_model_load(sqlite3 *db, const char *path, int64_t since_ns, struct runs_model *ret,
 		    struct errtext *err);
 void runs_model_free(struct runs_model *m);
 
-/* all: every run; else what a page has room for, and how much is left out is said. */
+/* all: every run; else as many as fit on a page, with the number left out. */
 void runs_sections(struct doc *d, const struct runs_model *m, bool all);
 void runs_data(struct tree *t, const struct runs_model *m);
 

@@ -50,7 +50,7 @@ static int write_list(const void *content, FILE *out)
 		return tree_finish(&t);
 	}
 	d = report_doc(format, out);
-	/* Whoever lists on a terminal wants the list. */
+	/* On a terminal, the user wants only the list. */
 	runs_sections(&d, &l->model, format == REPORT_TEXT);
 	return doc_end(&d);
 }
@@ -67,7 +67,7 @@ static int make_directory(const char *dir, struct errtext *err)
 	return errtext_set(err, ret, "cannot make the directory %s: %s.", name, strerror(-ret));
 }
 
-/* A name of letters and digits alone, whatever the job is called. */
+/* A name of letters and digits only, whatever the job's name is. */
 static int write_report(const struct runs_options *o, const char *dir, struct runs_model *m,
 			struct runs_job *j, struct errtext *err)
 {
@@ -93,7 +93,7 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 	return ret;
 }
 
-/* Where the jobs of the newest runs begin. */
+/* The index at which the newest runs' jobs begin. */
 static size_t first_of_newest(const struct runs_model *m)
 {
 	int64_t run = -1;
@@ -109,7 +109,7 @@ static size_t first_of_newest(const struct runs_model *m)
 	return i;
 }
 
-/* Newest first, so that they are there if it is ended early. */
+/* Newest first, in case it is interrupted. */
 static int write_reports(const struct runs_options *o, const char *dir, struct runs_model *m,
 			 struct errtext *err)
 {

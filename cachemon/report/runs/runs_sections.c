@@ -13,7 +13,7 @@
 #include "cachemon/base/quote.h"
 #include "cachemon/report/run/findings.h"
 
-/* What a page has room for, newest first. */
+/* Runs that fit on a page, newest first. */
 enum { JOBS_MAX = 300, PICTURES_MAX = 12, POINTS_MAX = 200, RUNS_MAX = 1000, LINE_WIDTH = 24 };
 
 static struct shown show_time(struct opt_f64 s)
@@ -31,7 +31,7 @@ static struct shown show_score(const struct runs_job *j)
 	return ret;
 }
 
-/* The newest points alone, as many as fit. */
+/* The newest points, as many as fit. */
 static struct picture newest_points(const struct picture *p, struct picture_panel panels[],
 				    struct picture_series series[], size_t max)
 {
@@ -136,7 +136,7 @@ static void put_pictures(struct doc *d, const struct runs_model *m)
 			 left);
 }
 
-/* "command: ./train.sh": what stands after the kind. */
+/* "command: ./train.sh": the part after the kind. */
 static const char *command_of(const struct bytes *selector, size_t *ret_len)
 {
 	static const char kind[] = "command: ";
@@ -147,7 +147,7 @@ static const char *command_of(const struct bytes *selector, size_t *ret_len)
 	return is ? selector->data + len : "";
 }
 
-/* How the run ended, where that is not well. */
+/* How the run ended, unless it ended well. */
 static void put_state(FILE *out, const struct model_run *run)
 {
 	if (!bytes_is(&run->state, "complete"))

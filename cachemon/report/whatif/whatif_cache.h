@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The miss-ratio curve of a job as people and programs read it. Owns the JSON object, the plot and
- * the words of 'whatif cache'. curve_*() and whatif_cache_range() are in whatif_cache_picture.c.
+ * The miss-ratio curve of a job for people and programs. Owns the JSON object, the plot and the
+ * words of 'whatif cache'. curve_*() and whatif_cache_range() are in whatif_cache_picture.c.
  */
 #ifndef WHATIF_CACHE_H
 #define WHATIF_CACHE_H
@@ -11,12 +11,12 @@
 #include "cachemon/model/model.h"
 #include "cachemon/render/tree.h"
 
-/* A size of the cache worth marking. */
+/* A cache size with a mark. */
 struct curve_mark {
 	char letter;
 	const char *key;
 	const char *name;
-	double pages; /* < 0: not known */
+	double pages; /* < 0: unknown */
 };
 
 enum { CURVE_MARKS = 3 };
@@ -26,7 +26,7 @@ void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS]);
 /* The largest size worth drawing, in pages. */
 double whatif_cache_range(const struct job_curve *c);
 
-/* What is drawn at sizes of the cache, in bytes: hit ratios. */
+/* What is drawn for each cache size, in bytes: hit ratios. */
 struct curve_lines {
 	double *hit, *low, *high;
 	double *best; /* NULL: not wanted */
@@ -34,7 +34,7 @@ struct curve_lines {
 
 void curve_lines(const struct job_curve *c, const double *bytes, size_t nr,
 		 const struct curve_lines *ret);
-/* The mark of its ratios; NULL: all pages were looked at. */
+/* The qualifier of its ratios; NULL: all pages were sampled. */
 const char *curve_ratio_mark(const struct job_curve *c);
 /* "90 % of hits take 1.2 GiB of cache." A sentence that may follow a colon. */
 void curve_say(const struct job_curve *c, char *says, size_t size);

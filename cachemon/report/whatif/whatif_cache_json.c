@@ -15,7 +15,7 @@ static void put_pages(struct tree *t, const struct job_curve *c, const char *pag
 	tree_int(t, bytes_key, llround(pages) * (int64_t)c->facts.page_size_bytes);
 }
 
-/* Hits and misses change places: a band's low miss ratio is its high hit ratio. */
+/* Hits and misses swap the ends of a band: the low miss ratio is the high hit ratio. */
 static void put_point(struct tree *t, const struct job_curve *c, const struct curve_point *p)
 {
 	put_pages(t, c, "cache_pages", "cache_bytes", p->cache_pages);

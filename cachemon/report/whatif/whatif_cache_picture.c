@@ -24,7 +24,7 @@ struct drawn {
 	double best[PLACES];
 };
 
-/* All of the data, and what is present, with some room; what is far beyond has no place. */
+/* All of the data, and the present size with a margin; sizes far beyond are left out. */
 double whatif_cache_range(const struct job_curve *c)
 {
 	double distinct = c->curve.estimate.distinct_pages;
@@ -58,7 +58,7 @@ const char *curve_ratio_mark(const struct job_curve *c)
 	return c->curve.estimate.rate < 1 ? MARK_ABOUT : NULL;
 }
 
-/* Those that have a place. */
+/* Marks within the axis. */
 static size_t put_marks(const struct job_curve *c, char names[CURVE_MARKS][96],
 			struct picture_mark ret[CURVE_MARKS])
 {

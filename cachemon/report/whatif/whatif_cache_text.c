@@ -53,7 +53,7 @@ static void draw_column(struct plot *p, const struct job_curve *c, int column, i
 	fill_cells(p, column, row_of(1 - at.low), row_of(1 - at.high), G_BAND);
 	p->cell[row_of(1 - c->curve.first_touch)][column] = G_CEILING;
 	p->cell[row_of(1 - at.opt)][column] = G_OPT;
-	/* A cliff is one line down. */
+	/* A cliff is one vertical line. */
 	if (*before > row + 1)
 		fill_cells(p, column, row, *before - 1, G_CURVE);
 	p->cell[row][column] = G_CURVE;
@@ -72,7 +72,7 @@ static void draw_plot(struct plot *p, const struct job_curve *c)
 			G_MEASURED;
 }
 
-/* Marks that are too near to each other stand side by side. */
+/* Marks that would overlap share one line. */
 static int free_column(const char *line, int column)
 {
 	while (line[column] != ' ' && column + 1 < COLUMNS)
@@ -102,7 +102,7 @@ static void put_axis(FILE *out, const struct plot *p, const struct job_curve *c,
 	fprintf(out, "\n       %s\n       0%*s\n\n", line, COLUMNS - 1, max.text);
 }
 
-/* At most 80 columns; unicode: else ASCII alone. */
+/* At most 80 columns; unicode: else ASCII only. */
 static void put_plot(FILE *out, const struct job_curve *c, bool unicode)
 {
 	const char *const *glyphs = unicode ? fancy : ascii;
@@ -142,7 +142,7 @@ static struct shown ratio_text(double ratio)
 	return show_ratio((struct opt_f64){.value = ratio < 0 ? 0 : ratio, .known = true}, false);
 }
 
-/* "; it has 1.2 GiB": the most that it had, or "". */
+/* "; it has 1.2 GiB": the largest size it had, or "". */
 static const char *what_it_has(const struct job_curve *c, char *text, size_t size)
 {
 	double pages = c->facts.counted.present_pages;
@@ -233,7 +233,7 @@ static void put_table(struct doc *d, const struct job_curve *c)
 	for (int i = 1; i <= TABLE_ROWS; i++) {
 		struct curve_point p;
 
-		/* An eighth less each time, then halves: what is wanted is near the top. */
+		/* Steps of an eighth less, then halves: the interesting sizes are near the top. */
 		curve_at(&c->curve, distinct * exp2((i - TABLE_ROWS) / 2.0), &p);
 		put_row(&t, c, &p, i == TABLE_ROWS ? "all that the job read" : "");
 	}

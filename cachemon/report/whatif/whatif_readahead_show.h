@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What other settings of readahead would have brought, as people and programs read it. Owns the
- * JSON object (whatif_readahead_json.c), the words of 'whatif readahead' and the pictures
+ * The effect of other readahead settings, for people and programs. Owns the JSON object
+ * (whatif_readahead_json.c), the words of 'whatif readahead' and the pictures
  * (whatif_readahead_text.c).
  */
 #ifndef WHATIF_READAHEAD_SHOW_H

@@ -10,7 +10,7 @@
 
 enum { MOST_FILES = 20 };
 
-/* A share of what was: less is no difference worth a line. */
+/* A smaller change than this share is not worth a line. */
 #define LEAST_DIFFERENCE 0.01
 
 static const char criterion[] =
@@ -52,7 +52,7 @@ static bool is_far(double a, double b, double error)
 	return fabs(a - b) > fmax(b * LEAST_DIFFERENCE, error);
 }
 
-/* From what was in force: in its waits or in what it reads, by more than its error. */
+/* Whether waits or pages read differ from the actual setting by more than the error. */
 static bool differs(const struct whatif_sum *s, const struct whatif_sum *actual)
 {
 	double error = fmax(s->error[WHATIF_MISSES], 0) + fmax(s->error[WHATIF_PREFETCHED], 0);
@@ -67,7 +67,7 @@ static struct human bytes_of(double pages, int64_t page_size_bytes)
 	return human_bytes((uint64_t)llround(pages) * (uint64_t)page_size_bytes);
 }
 
-/* One sentence about files of a kind. false: no setting of it is known. */
+/* One sentence about files of a kind. false: no setting is known for it. */
 static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool mapped,
 			int64_t page_size_bytes)
 {
@@ -116,7 +116,7 @@ static void put_verdicts(struct doc *d, const struct whatif_readahead *w, int64_
 			 w->nr_files - w->nr_gave_way);
 }
 
-/* Whether it is left out: it differs from what was in force by less than can be told. */
+/* Whether to leave it out: it does not differ measurably from the actual setting. */
 static bool sum_row(struct doc_table *t, const struct whatif_readahead *w, bool mapped,
 		    size_t candidate, int64_t page_size_bytes)
 {
@@ -193,7 +193,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 		doc_para(d, "%zu more files: see --json.", w->nr_judged - listed);
 }
 
-/* In a few words where each file has figures of its own, else in full. */
+/* In a few words if each file has its own figures, else in full. */
 static const char *why_unanswered(const struct whatif_file *f)
 {
 	if (f->reason == WHATIF_BROKEN || f->reason == WHATIF_UNKNOWN)
@@ -201,7 +201,7 @@ static const char *why_unanswered(const struct whatif_file *f)
 	return whatif_reason_text(f->reason);
 }
 
-/* How many have this reason, if it is the first that has it; else 0. */
+/* The number of files with this reason, if it is the first with it; else 0. */
 static size_t count_reason(const struct whatif_readahead *w, size_t at)
 {
 	size_t nr = 0;
@@ -240,7 +240,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 	doc_put_table(d, &t);
 }
 
-/* What the sums over traced files were made to come to, where these stand for others. */
+/* How the sums over traced files were scaled, if these represent others. */
 static void put_scale(struct doc *d, const struct whatif_readahead *w)
 {
 	static const char *const texts[] = {
@@ -289,7 +289,7 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 	put_unanswered(d, w);
 }
 
-/* What is drawn of the settings that are known. */
+/* The drawing of the known settings. */
 struct drawn {
 	char text[WHATIF_CANDIDATES][40];
 	const char *names[WHATIF_CANDIDATES];
@@ -354,7 +354,7 @@ static void put_settings(struct doc *d, const struct whatif_readahead *w, bool m
 		       mark[WHATIF_PREFETCHED] ?: mark[WHATIF_WASTED]),
 		SERIES("wasted", TONE_WASTE, p->wasted, mark[WHATIF_WASTED]),
 	};
-	/* Which pages of a mapping are used is not seen. */
+	/* The use of a mapping's pages cannot be seen. */
 	const struct picture_series mapped_pages[] = {
 		SERIES("misses", TONE_MISS, p->misses, mark[WHATIF_MISSES]),
 		SERIES("ahead", TONE_OPEN, p->ahead, mark[WHATIF_PREFETCHED]),
