@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 18. What the report of a job said first when its run ended, so that a list of runs need not
--- analyse each.
+-- Schema 18. The first statements of a job's report when its run ended, so that a list of runs
+-- need not analyse each.
 
 -- NULL: the run was not judged at its end, because it is older, still open, or was cut.
 ALTER TABLE job ADD COLUMN head_answer TEXT;  -- fix, nothing, unexplained, too-little, unknown
-ALTER TABLE job ADD COLUMN head_grade TEXT;   -- overall, A to F; NULL also where there is no grade
+ALTER TABLE job ADD COLUMN head_grade TEXT;   -- overall, A to F; NULL also if not graded
 ALTER TABLE job ADD COLUMN head_score REAL;   -- 0 to 1
-ALTER TABLE job ADD COLUMN head_finding TEXT; -- id of the first finding; NULL also where there is none
+ALTER TABLE job ADD COLUMN head_finding TEXT; -- id of the first finding; NULL: no finding
 ALTER TABLE job ADD COLUMN head_title TEXT;   -- its title

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The miss-ratio curve of one job, with its verdict, or the reason why there is none. Owns the step
+ * The miss-ratio curve of one job, with its verdict, or the reason why it is absent. Owns the step
  * from recorded references to the models of curve/, and the SQL of the other counts. Data that an
  * older schema lacks is absent.
  */

@@ -84,7 +84,7 @@ static const char *find_text(const struct reference *r, struct errtext *err)
 	return NULL;
 }
 
-/* The key of "@KEY@" at the start of text; false: there is none. */
+/* The key of "@KEY@" at the start of text; false: it is absent. */
 static bool is_key_reference(const char *text, struct span *ret_key)
 {
 	*ret_key = (struct span){text + 1, *text == '@' ? strcspn(text + 1, "@\n") : 0};

@@ -55,7 +55,7 @@ struct ledger {
 	uint64_t law_error;
 };
 
-/* Of a file as used by one job. */
+/* The hash of a file as used by one job. */
 static inline uint64_t ledger_hash_file(const struct file_key *key, uint32_t job)
 {
 	return hash_mix(file_key_hash(key) + job);

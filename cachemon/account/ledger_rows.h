@@ -53,7 +53,7 @@ struct ledger_filesystem {
 	uint32_t job;
 	uint32_t dev;
 	bool rest;  /* without a device: what did not fit */
-	char *type; /* from here on, NULL: unknown (so far) */
+	char *type; /* this and all after it: NULL if unknown (so far) */
 	char *mount;
 	char *cover;
 	char *why;

@@ -71,7 +71,7 @@ struct reference_view {
 	int64_t distinct_pages; /* pages looked up by the job, sampled or not; -1: unknown */
 	double distinct_error;	/* relative standard error of that */
 	const char *broken;	/* reason; NULL: complete */
-	/* What the store has, and must add. rewrite: delete the old part first. */
+	/* Pages and chunks in the store, and those to add. rewrite: delete the old part first. */
 	size_t stored_pages, stored_chunks;
 	bool rewrite;
 };

@@ -27,9 +27,9 @@ enum slice_figure {
 /* The cost of switching widens each interval by this share of the estimate, up and down.
  * Measured: up to 0.0005 for 4 KiB reads. */
 #define SLICE_SEAM 0.001
-/* What none of n slices saw may still have been this share / n of the time, with a probability
- * of 10 %: bytes of a pipe, for example, which are not lookups. It widens each interval, up and
- * down. */
+/* Something that none of n slices saw may still have been this share / n of the time, with a
+ * probability of 10 %: bytes of a pipe, for example, which are not lookups. It widens each
+ * interval, up and down. */
 #define SLICE_UNSEEN 2.3
 /* Limit for bytes seen beyond what the job's tasks read themselves, as a share. The excess
  * belongs to AIO, io_uring or splice; no kernel counter has their bytes, so the amount outside

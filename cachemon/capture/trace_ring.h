@@ -13,7 +13,7 @@
 struct trace_ring;
 struct ring_buffer;
 
-/* From now on, ring delivers its records too. */
+/* Adds its records to those that ring delivers. */
 int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
 		   struct trace_ring **ret);
 void trace_ring_free(struct trace_ring *r);

@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What root would find on this kernel, as far as BTF alone shows. */
+/* The plan that root would get on this kernel, as far as BTF alone shows. */
 static int plan_with_privileges(const struct kernel_caps *caps, const struct plan_request *request,
 				struct probe_plan *ret_plan)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cost of a run, whether it stays within its budget, which detail it drops for that, and how
- * often the per-read hook may be on. Pure: counts and calibrated times in; nanoseconds, a share or
- * a step out. Owns the arithmetic of the budget, the price of each run, and the order of shedding.
+ * The cost of a run, whether it stays within its budget, which detail it drops to stay there, and
+ * how often the per-read hook may be on. Pure: counts and calibrated times in; nanoseconds, a share
+ * or a step out. Owns the arithmetic of the budget, the price of each run, and the order of
+ * shedding.
  */
 #ifndef COST_H
 #define COST_H

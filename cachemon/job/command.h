@@ -67,7 +67,7 @@ struct signal_state {
 };
 
 /*
- * What a signal means for cachemon: a pure decision from the sender and the state. For SIGINT,
+ * The meaning of a signal for cachemon: a pure decision from the sender and the state. For SIGINT,
  * SIGTERM, SIGHUP and SIGQUIT; others are noted. The terminal's signals come from the kernel and go
  * to the whole foreground group, CMD included. A kill(2) to the group cannot be distinguished from
  * one to cachemon, so CMD may receive it twice. Counts in state.

@@ -130,7 +130,7 @@ static int join_path(char path[PATH_MAX], const char *dir, size_t dir_len, const
 	return 0;
 }
 
-/* What a file that cannot be executed means for the search. */
+/* The meaning of a file that cannot be executed for the search. */
 static int judge_failure(const char *path, int err)
 {
 	struct stat st;

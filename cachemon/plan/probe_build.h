@@ -27,7 +27,7 @@ bool probe_build_traces(enum probe_build build);
 bool probe_build_evictors(enum probe_build build);
 
 /* The first build that this kernel can run, by its BTF. CACHEMON_PROBES=NAME in the environment
- * selects a later one, to tell a bug of a build from one of the kernel. */
+ * selects a later one, to separate a bug of a build from one of the kernel. */
 enum probe_build probe_build_choose(const struct btf *btf);
 
 /* Records in addition to counters. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of a run only after it ended: what its report says first, and what a language model
- * was asked about it. Owns that one way of writing to a database that somebody else recorded.
+ * Facts that are known only after a run has ended: the first statements of its report, and what a
+ * language model was asked about it. Owns that one way of writing to a database that somebody else
+ * recorded.
  */
 #ifndef STORE_WORDING_H
 #define STORE_WORDING_H
@@ -19,13 +20,13 @@ struct store_wording {
 	const char *answer; /* JSON */
 };
 
-/* What the report of a job says first. */
+/* The first statements of a job's report. */
 struct store_head {
 	int64_t job_id;
 	const char *answer;
 	const char *grade; /* overall; NULL: none */
 	struct opt_f64 score;
-	const char *finding, *title; /* of the first one; NULL: there is none */
+	const char *finding, *title; /* of the first one; NULL: no finding */
 };
 
 /* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is

@@ -130,7 +130,7 @@ static void on_crash(int signo)
 	raise(signo);
 }
 
-/* From here on, a crash restores the terminal and its modes, and then continues as usual. */
+/* Makes a crash restore the terminal and its modes, and then continue as usual. */
 static void arm_restore(void)
 {
 	stack_t stack = {.ss_sp = restore.stack, .ss_size = sizeof(restore.stack)};

@@ -166,8 +166,8 @@ def run_on_terminal(world, stack, command):
 
 
 def run_live(world, stack, command):
-    """A watch with its view, which ends with the command that is watched. The terminal has rows for whatever is
-    said before the report."""
+    """A watch with its view, which ends with the command that is watched. The terminal has rows for
+    warnings above the report."""
     terminal = Terminal(stack, world.work, 80, 60, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
     terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
     shown = terminal.wait(lambda screen: re.search(r"^status \d+$", screen, re.M), f"the end of {command!r}", BOUND_S)

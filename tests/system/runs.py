@@ -276,7 +276,7 @@ HEADS = {1: ("C", 0.61, "fix", "cache-too-small", "the cache is too small"), 2: 
 
 @part.case
 def table(world, _):
-    """Date, duration, waiting, grade, first finding, job and command of each; a page links by job and grade."""
+    """The columns of each run, its first finding among them; a page links by job and grade."""
     path = world.made("table")
     check(not re.search(r"\d %  [A-F] [01]", world.run(path)[0]), "a grade of a run that was not judged")
     migrated(path)
@@ -314,7 +314,8 @@ def table(world, _):
 
 @part.case
 def as_reported(world, _):
-    """What watch keeps of a run is what its report says: of a job that reads little, and of one whose advice brings nothing."""
+    """watch stores the first statements of a run's report: for a job that reads little, and for one
+    whose advice has no effect."""
     path = os.path.join(world.work, "reported.db")
     data = os.path.join(world.work, "data")
     with open(data, "wb") as f:

@@ -369,8 +369,9 @@ static void list_of_runs(void **state)
 	assert_int_equal(runs_show(&(struct runs_options){.db = f->db}, out, &err), 0);
 	fclose(out);
 	assert_non_null(strstr(text, ": 1 run, "));
-	assert_non_null(strstr(text, "  3  2026-09-21 14:13  4.20 s    2.2 %  75.0 %  C 0.79  "
-				     "tr\\x1b[1m on node-17:"));
+	assert_non_null(strstr(text,
+			       "\ntr\\x1b[1m on node-17: python3 train.py\n"
+			       "    3  2026-09-21 14:13  4.20 s    2.2 %  75.0 %  -      -\n"));
 	free(text);
 	out = open_memstream(&text, &size);
 	assert_int_equal(

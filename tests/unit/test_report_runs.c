@@ -243,7 +243,7 @@ static const char *word(const cJSON *json, const char *key)
 	return cJSON_IsString(at) ? at->valuestring : "-";
 }
 
-/* What is kept when a run ends is what its report says first; the other runs have none. */
+/* The stored head of a run has the first statements of its report; other runs have no head. */
 static void heads_are_the_reports(void **state)
 {
 	struct fixture *f = *state;

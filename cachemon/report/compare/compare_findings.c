@@ -40,7 +40,7 @@ static const char *why_unjudged(const struct analysis *a, int64_t job_id, const 
 	return NULL;
 }
 
-/* What sums up the others is not a finding of its own. */
+/* A summary of the others is not a finding of its own. */
 static bool is_summary(const struct finding *f)
 {
 	return f->rule->order == ORDER_LAST;
@@ -102,7 +102,7 @@ static const struct compare_finding *above(const struct compare_finding *list, s
 	return NULL;
 }
 
-/* Of a run before, a finding may be merged into one that is merged after. */
+/* In the other run, a finding may be merged into one that is merged later. */
 static const struct compare_finding *topmost(const struct compare_finding *list, size_t nr,
 					     const struct compare_finding *c)
 {
@@ -111,7 +111,7 @@ static const struct compare_finding *topmost(const struct compare_finding *list,
 	return c;
 }
 
-/* Those that were merged behind the one that stays. */
+/* Lists merged findings under the one that stays. */
 static void put_merged_behind(const struct compare_finding *list, size_t nr,
 			      struct compare_finding *ret)
 {

@@ -89,7 +89,7 @@ static void put_counter(struct tree *t, const struct counts *c, enum counter whi
 	put_as(t, counter_name(which), c, which);
 }
 
-/* Of the counter itself; a key of the row shows that the whole row is a lower bound. */
+/* Marks the counter itself; a key of the row shows that the whole row is a lower bound. */
 static bool is_least(const struct counts *c, enum counter which)
 {
 	return !(c->bounds & BOUND_ROW) && counts_lower_bound(c, which);

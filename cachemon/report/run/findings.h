@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an analysis found, in a report and in `advise`: as objects of the tree, and as sections of a
+ * Results of an analysis, in a report and in `advise`: as objects of the tree, and as sections of a
  * document. Owns keys and words of findings, grades, verdicts and the accelerator's ceiling.
  * data_*() are in data_findings.c; findings_answer*(), sections_judgement(), sections_grades() and
  * sections_directory_grades() are in sections_grades.c; all others are in sections_findings.c.
@@ -35,12 +35,12 @@ int csv_advise(FILE *out, const struct model *m);
 
 /* The three with the largest gain, and the remaining ones. */
 void sections_to_change(struct doc *d, const struct model *m, const struct model_job *job);
-/* What a job without a fix comes to, without a full stop; "" of one with a fix. */
+/* The result for a job without a fix, without a full stop; "" if there is a fix. */
 const char *findings_answer_text(enum analysis_answer answer);
 const char *findings_answer(const struct model *m, const struct analysis_job *a);
 /* The verdict, in two sentences. */
 void sections_judgement(struct doc *d, const struct model *m, const struct model_job *job);
-/* Of the job, with the accelerator's ceiling. */
+/* The job's grades, with the accelerator's ceiling. */
 void sections_grades(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_passed(struct doc *d, const struct model *m, const struct model_job *job);

@@ -32,13 +32,13 @@ struct progress_sink;
 
 enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
-/* What the report of a watched job says first. */
+/* The first statements of the report of a watched job. */
 struct report_head {
 	int64_t job_id;
 	const char *answer; /* one of analysis_answers */
 	const char *grade;  /* overall; NULL: none */
 	struct opt_f64 score;
-	const char *finding, *title; /* of the first one; NULL: there is none */
+	const char *finding, *title; /* of the first one; NULL: no finding */
 };
 
 struct report_options {

@@ -9,16 +9,16 @@
 #include "cachemon/render/doc.h"
 #include "cachemon/model/model.h"
 
-/* Everything, from doc_begin() on; the caller calls doc_end(). */
+/* Everything, doc_begin() included; the caller calls doc_end(). */
 void sections_report(struct doc *d, const struct model *m);
 /* "cachemon VERB: JOB, run N on HOST". */
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
-/* A report in short, for a terminal, from doc_begin() on; again: what a command line says of the
+/* A short report for a terminal, doc_begin() included; again: the command line's options for the
  * database, with a blank before it, or ""; fixes: the most to show. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
 void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes);
-/* What a whole report opens with: what was run, the verdict, the waiting, and what to fix first. */
+/* The head of a whole report: what was run, the verdict, the waiting, and what to fix first. */
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
 
 /* The parts, by file. sections_job.c: */

@@ -19,7 +19,7 @@ struct runs_job {
 	const struct model_run *run;
 	struct opt_f64 time_s, miss_ratio, stall_share;
 	struct range miss_range; /* where miss_ratio is an estimate */
-	/* What the report said first when the run ended; empty: it was not judged then. */
+	/* First statements of the report when the run ended; empty: it was not judged. */
 	struct bytes answer, letter, finding, title;
 	struct opt_f64 score;
 	/* Overall, by counters alone: that of a report knows the curve, too. */
