@@ -76,9 +76,9 @@ void html_table(struct doc *d, const struct doc_table *t)
 {
 	/* Rows of items may be sorted; rows of totals keep their order. */
 	bool own_line = t->columns[0].align == DOC_OWN_LINE;
-	const char *kind = own_line    ? " class=\"things\""
-			   : t->things ? " class=\"things whole\""
-				       : "";
+	const char *kind = t->things  ? " class=\"things whole\""
+			   : own_line ? " class=\"things\""
+				      : "";
 
 	/* Scrollable parts must be focusable by keys. */
 	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n", kind);
