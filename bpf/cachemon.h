@@ -123,6 +123,13 @@ enum evict_cause {
 	EVICT_NR,
 };
 
+/*
+ * Bucket b of a wait histogram counts the sleeps of at least 2^(b + WAIT_SHIFT) ns, and less than
+ * twice that. The first one also has the shorter sleeps, the last one the longer. Values are on
+ * disk: counter_wait_ns().
+ */
+enum { WAIT_SHIFT = 10, WAIT_BUCKETS = 24 };
+
 /* Job slots. Slot 0 is everybody else on the machine, folded; slot 1 the watched job. */
 enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
 
@@ -284,6 +291,7 @@ struct job_row {
 	__u64 syscr_calls; /* calls that did so, whatever they returned (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
+	__u64 sleeps[WAIT_BUCKETS]; /* that stalls counts, by their length */
 };
 
 /* Where a direct read ends, as far as hooks show it: one place for each way to read so. */

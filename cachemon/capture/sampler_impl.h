@@ -48,6 +48,8 @@ struct sampler {
 
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
+/* Their sleeps again: after the last row was drained, so that they add up to its stalls. */
+int sampler_sleeps_take(struct sampler *s);
 /* Into evictions and adders: of a generation that is quiet, between the begin of a sample and its
  * end. */
 bool sampler_sees_evictors(const struct sampler *s);

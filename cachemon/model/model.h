@@ -88,11 +88,13 @@ struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
-	struct opt_i64 syscr_calls;	   /* that read from anything */
-	struct opt_i64 oom_kills;	   /* processes that its memory limit killed */
-	struct opt_i64 limit_bytes;	   /* that limit */
-	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
-	bool limit_known;		   /* also that there is none */
+	struct opt_i64 syscr_calls;   /* that read from anything */
+	struct opt_i64 oom_kills;     /* processes that its memory limit killed */
+	struct opt_i64 limit_bytes;   /* that limit */
+	struct bytes limit_at;	      /* directory of its cgroup, or of the job's own */
+	bool limit_known;	      /* also that there is none */
+	int64_t sleeps[WAIT_BUCKETS]; /* for the page cache, by their length */
+	bool sleeps_known;
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least so many */
 	struct counts counts;
 	struct model_file *files; /* most misses first */
