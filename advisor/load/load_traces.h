@@ -47,8 +47,8 @@ struct trace_events {
 int load_trace_files(sqlite3 *db, int64_t job_id, struct trace_files *ret, struct errtext *err);
 void trace_files_free(struct trace_files *files);
 
-/* -EBADMSG: the data in the database is not a trace; -E2BIG: it is longer than any that is
- * recorded. */
+/* -EBADMSG: the data in the database is not a trace; -E2BIG: the trace is longer than any recorded
+ * trace. */
 int load_trace_events(sqlite3 *db, int64_t file_id, struct trace_events *ret, struct errtext *err);
 void trace_events_free(struct trace_events *events);
 

@@ -35,7 +35,7 @@ enum probe_build probe_build_choose(const struct btf *btf);
 enum probe_record {
 	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
 	RECORD_TRACES,	   /* of a few files: replays of readahead */
-	RECORD_EVICTORS,   /* who pushed out pages of the job */
+	RECORD_EVICTORS,   /* evictors of the job's pages */
 	RECORD_NR,
 };
 

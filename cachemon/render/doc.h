@@ -51,7 +51,7 @@ struct doc_grade {
 	const char *how;    /* the formula with its numbers, or why there is none */
 };
 
-/* Something to change. What it rests on, and what to do, stands between its begin and its end. */
+/* Something to change. Evidence, and what to do, stands between its begin and its end. */
 struct doc_card {
 	const char *id;	      /* of its kind: letters and '-' */
 	const char *severity; /* "high" */

@@ -57,7 +57,7 @@ class SlicedWorld(World):
         for name, (value, low, high) in ESTIMATES.items():
             row = (name, None, None, None, TOO_WIDE) if name in absent else (name, value, low, high, None)
             db.execute("INSERT INTO estimate VALUES (1, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice saw such a read')")
+        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice contained such a read')")
         made.close()
         return made.path
 
@@ -139,7 +139,7 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
     verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("What to change")[0])
     check(TOO_WIDE in verdict, f"the verdict does not say why there is no hit ratio: {verdict}")
-    check("No fix found, but not all rules could be judged" in verdict,
+    check("No fix found, but some rules could not be judged" in verdict,
           f"the verdict does not say that rules were not judged: {verdict}")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* Grades of directories: from the counters of a database, against the formulas by hand. */
+/* Directory grades: from the counters of a database, against the formulas by hand. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>

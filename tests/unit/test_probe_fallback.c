@@ -108,7 +108,8 @@ static void test_each_hook_missing(void **state)
 			if (before->role != c->role || (before->when && before->when != c->when))
 				continue;
 			if (before->kind == c->kind && !strcmp(before->target, c->target))
-				snprintf(why, sizeof(why), "%s:%s is %s here; known is %s",
+				snprintf(why, sizeof(why),
+					 "%s:%s has the prototype %s here; cachemon supports %s",
 					 hook_kind_name(c->kind), c->target, c->protos[0],
 					 before->protos[0]);
 			else

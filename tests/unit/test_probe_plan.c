@@ -48,7 +48,7 @@ static void test_roles_that_depend(void **state)
 	assert_true(probe_plan_by_function(&plan, ROLE_READ));
 	assert_true(!plan.choices[ROLE_URING].wanted && plan.choices[ROLE_URING].spare);
 	assert_string_equal(plan.choices[ROLE_URING].reason,
-			    "not needed: the read hook has the range");
+			    "not needed: the read hook reports the range");
 	assert_false(plan.choices[ROLE_TASK_FREE].wanted);
 	caps.build = BUILD_BASIC;
 	make(&caps, &all, &plan);
@@ -91,8 +91,8 @@ static void test_not_asked_for(void **state)
 	make(&caps, &cold, &plan);
 	assert_true(plan.viable);
 	assert_false(plan.choices[ROLE_READ].wanted || plan.choices[ROLE_READ].spare);
-	assert_string_equal(plan.choices[ROLE_READ].reason, "not asked for: level cold");
-	assert_string_equal(plan.reason[GROUP_READ], "needs read: not asked for: level cold");
+	assert_string_equal(plan.choices[ROLE_READ].reason, "not requested: level cold");
+	assert_string_equal(plan.reason[GROUP_READ], "needs read: not requested: level cold");
 	assert_false(plan.measured[GROUP_READ] || plan.measured[GROUP_DELAY] ||
 		     plan.measured[GROUP_FATE]);
 	assert_true(plan.measured[GROUP_STALL]);

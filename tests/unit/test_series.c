@@ -197,7 +197,7 @@ static void too_short(void **state)
 			    "it was at work for 19 intervals, and from fewer than 20 nobody knows "
 			    "what is usual");
 	assert_string_equal(analysis_series_of(&a, 1)->history_absent,
-			    "how much the job read is not known");
+			    "the amount of data that the job read is not known");
 	analysis_free(&a);
 }
 

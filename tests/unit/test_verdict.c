@@ -41,7 +41,7 @@ static const struct row rows[] = {
 	{"willneed", 1000, 320, 0, 500, 320, 0, 0, 0, 0, VERDICT_HELPED, "320"},
 	{"readahead", 100, 100, 0, 0, 50, 50, 0, 0, 0, VERDICT_TOO_LATE, "50 of the 100 pages"},
 	{"readahead", 100, 100, 0, 0, 51, 49, 0, 0, 0, VERDICT_HELPED, "100"},
-	{"willneed", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NO_EFFECT, "it brought no page"},
+	{"willneed", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NO_EFFECT, "no page was fetched"},
 	/* Pages that nobody followed: a word only where they cannot change it. */
 	{"readahead", X, 12288, 0, X, 2048, 0, 0, 0, 10240, VERDICT_NONE, "10,240 of the 12,288"},
 	{"willneed", X, 8192, 0, X, 0, 0, 0, 0, 8192, VERDICT_NONE, "8,192 of the 8,192"},

@@ -113,7 +113,7 @@ static void of_random_on_a_mapping(void **state)
 	in.mapping = true;
 	in.pattern = "mmap_random";
 	in.faults_major = n(500);
-	expect(&in, VERDICT_HELPED, "500 faults fetched their page");
+	expect(&in, VERDICT_HELPED, "500 faults fetched only their page");
 	in.around = in.prefetched = n(500);
 	expect(&in, VERDICT_HELPED, "500 faults");
 	in.around = in.prefetched = n(501);

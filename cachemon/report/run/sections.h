@@ -26,9 +26,10 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 /* sections_time.c: */
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job);
-/* What stands out over time, and compared with earlier runs; sections_series.c: */
+/* Changes over time, and compared with earlier runs; sections_series.c: */
 void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
-/* Sizes and distances, other sizes of the cache, other settings of readahead; sections_sizes.c: */
+/* Sizes and reuse distances, other sizes of the cache, other settings of readahead;
+ * sections_sizes.c: */
 void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);
@@ -39,7 +40,7 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 void sections_rows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_advice(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_filesystems(struct doc *d, const struct model *m, const struct model_job *job);
-/* Which parts of files were read, and how; sections_files.c: */
+/* Parts of files that were read were read, and how; sections_files.c: */
 void sections_parts_of_files(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_patterns(struct doc *d, const struct model *m, const struct model_job *job);
 /* sections_measured.c: */
