@@ -64,9 +64,13 @@ static void put_box(const struct plot *g, size_t i, double top, double bottom)
 		x += (width - wide) / 2;
 		width = wide;
 	}
-	/* The last place has no next one to reach to. */
-	if (g->p->axis.kind == AXIS_PLACES)
-		width = fmin(width, WIDE - x);
+	/* Around its place, and never past the edge. */
+	if (g->p->axis.kind == AXIS_PLACES) {
+		double end = fmin(x + width / 2, WIDE);
+
+		x = fmax(x - width / 2, 0);
+		width = end - x;
+	}
 	fprintf(g->out, "M%.0f %.0fH%.0fV%.0fH%.0fz", x, top, x + width, bottom, x);
 }
 
