@@ -39,8 +39,8 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 			"and was stopped: the database is damaged, or not cachemon's");
 	if (rc == SQLITE_INTERRUPT && g->stopped == GUARD_TIME)
 		return errtext_set(err, -EINVAL,
-				   "%s:%d: took too long and was stopped; it must not look at each "
-				   "row of a large table again and again",
+				   "%s:%d: took too long and was stopped; avoid scanning a large "
+				   "table repeatedly",
 				   rule->file, rule->sql_line);
 	if (g->stopped == GUARD_SEARCHES)
 		return errtext_set(err, -EINVAL,
@@ -126,7 +126,7 @@ static int bind_params(const struct rule *rule, sqlite3_stmt *stmt, struct errte
 		if (!p)
 			return errtext_set(
 				err, -EINVAL,
-				"%s:%d: '%s' is no parameter of the rule; declare it with "
+				"%s:%d: '%s' is not a parameter of the rule; declare it with "
 				"'-- param NAME = VALUE UNIT -- why'",
 				rule->file, rule->sql_line, name ? name : "?");
 		if (p->is_integer)

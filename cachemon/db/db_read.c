@@ -166,8 +166,8 @@ static int open_readable(const char *path, const char *name, sqlite3 **ret_db, s
 	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK)
 		return errtext_set(
 			err, -EACCES,
-			"cannot read %s: a change of it was interrupted, and %s-journal holds what "
-			"was there before. The next run that is written to it restores that.",
+			"cannot read %s: a write was interrupted, and %s-journal has the previous "
+			"contents. Recording another run into the database restores them.",
 			name, name);
 	if (wal_has_data(path))
 		return errtext_set(

@@ -175,8 +175,8 @@ static int wait_ready(struct command *c, struct errtext *err)
 	int n = receive_message(c->socket, &m, sizeof(m));
 
 	if (n < 0)
-		return errtext_set(err, n, "cannot hear from the child of '%s': %s", c->name,
-				   strerror(-n));
+		return errtext_set(err, n, "cannot read the status of the child that runs '%s': %s",
+				   c->name, strerror(-n));
 	if (n != sizeof(m))
 		return errtext_set(err, -ECANCELED, "'%s' was ended by a signal before its start",
 				   c->name);

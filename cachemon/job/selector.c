@@ -97,7 +97,7 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 	if (e == -ESRCH)
 		return refuse_absent(places, pid, err);
 	if (e)
-		return errtext_set(err, e, "cannot look at process %s in %s: %s", value,
+		return errtext_set(err, e, "cannot read process %s in %s: %s", value,
 				   places->proc_root, strerror(-e));
 	e = describe_pid(&about, tgid, &s);
 	if (e) {
@@ -217,8 +217,8 @@ static int resolve_name(const struct selector_places *places, const char *value,
 		return e;
 	if (number)
 		return errtext_set(err, e,
-				   "no job '%s': a number alone names no process and no Slurm job; "
-				   "say which: pid:%s or slurm:%s",
+				   "no job '%s': the number may be a process or a Slurm job; "
+				   "specify which: pid:%s or slurm:%s",
 				   value, value, value);
 	return errtext_set(
 		err, e,

@@ -288,9 +288,9 @@ static void not_found(void **state)
 		{SELECTOR_NAME, "nothing",
 		 "no job 'nothing': tried a systemd unit, a container id"},
 		/* Neither a process nor a Slurm job is meant by its number alone. */
-		{SELECTOR_NAME, "999", "no job '999': a number alone"},
-		{SELECTOR_NAME, "200", "say which: pid:200 or slurm:200"},
-		{SELECTOR_NAME, "400", "say which: pid:400 or slurm:400"},
+		{SELECTOR_NAME, "999", "no job '999': the number may be"},
+		{SELECTOR_NAME, "200", "specify which: pid:200 or slurm:200"},
+		{SELECTOR_NAME, "400", "specify which: pid:400 or slurm:400"},
 		{SELECTOR_NAME, "100x", "tried a systemd unit"},
 		{SELECTOR_SLURM, "400.0", "no cgroup of a Slurm job '400.0'"},
 		{SELECTOR_SLURM, "40.batch", "no cgroup of a Slurm job '40.batch'"},
