@@ -143,9 +143,9 @@ static int check_applies(struct front *f, struct errtext *err)
 		e = applies_next(&list, &term, &wrong);
 	} while (e > 0);
 	if (e)
-		errtext_set(err, e, "%s:%d: '%.*s' is not a valid applies_to term; %s", n->file,
-			    line_of_key(f, &n->applies_to), shown_len(term.value), term.value.at,
-			    wrong);
+		errtext_set(err, e, "%s:%d: '%.*s' is not a place where a note applies; %s",
+			    n->file, line_of_key(f, &n->applies_to), shown_len(term.value),
+			    term.value.at, wrong);
 	return e;
 }
 

@@ -156,7 +156,7 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 		if (!span_is_name(word, also))
 			return errtext_set(p->err, -EINVAL,
 					   "%s:%d: '%.*s' is not a name; write '%s' with names "
-					   "separated by spaces",
+					   "between blanks",
 					   p->rule->file, p->line[k], (int)word.len, word.at,
 					   key_names[k]);
 		if (k == KEY_FACTS && !memchr(word.at, '.', word.len))
@@ -354,14 +354,14 @@ int rule_param_parse(struct arena *a, const char *file, int line, const char *te
 	if (e == -ERANGE)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: '%.*s' is not a number; write it as 12, -3 or 0.25, "
-				   "then a space and its unit",
+				   "its unit after a blank",
 				   file, line, (int)number.len, number.at);
 	span_word(&rest, &unit);
 	if (span_trim(rest).len)
-		return errtext_set(
-			err, -EINVAL,
-			"%s:%d: the unit '%.*s' is more than one word; put the reason after --",
-			file, line, (int)(unit.len + rest.len), unit.at);
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: the unit '%.*s' is more than one word; put the reason "
+				   "after --",
+				   file, line, (int)(unit.len + rest.len), unit.at);
 	if (reason)
 		why = span_trim((struct span){reason + 2, strlen(reason + 2)});
 	p.name = span_copy(a, name);
