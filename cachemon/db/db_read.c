@@ -72,11 +72,10 @@ int db_read_error(sqlite3 *db, struct errtext *err)
 		db_read_damaged(db, said, err);
 		break;
 	case SQLITE_INTERRUPT:
-		errtext_set(
-			err, 0,
-			"reading %s takes more time than its size explains: it is damaged. Name "
-			"another database with --db.",
-			name);
+		errtext_set(err, 0,
+			    "reading %s takes too long for its size: it is damaged. Name "
+			    "another database with --db.",
+			    name);
 		break;
 	case SQLITE_NOMEM:
 	case SQLITE_TOOBIG:
