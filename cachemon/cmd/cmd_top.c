@@ -137,7 +137,7 @@ static void check_options(struct argp_state *state, struct top_options *o)
 	static char one_second[] = "1s";
 
 	if (o->has_selector && (o->db || o->run_given || o->replay))
-		usage_error(state, "give either a job to capture or a stored run (--db, --run, "
+		usage_error(state, "give either a job to record or a stored run (--db, --run, "
 				   "--replay), not both");
 	if (o->nr_watch && !o->has_selector)
 		usage_error(state, "--interval and --level need --pid, --cgroup or --job");
