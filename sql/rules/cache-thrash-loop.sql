@@ -34,7 +34,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.95 AS confidence,
-	-- What faults of mappings fetched again was not looked up.
+	-- Pages that mapping faults fetched again were not looked up.
 	iif(l.returned_pages <= l.repeat_lookups,
 		printf('of %,d repeated lookups, %,d had to be fetched again after reclaim', l.repeat_lookups,
 			l.returned_pages),
