@@ -70,7 +70,7 @@ static inline int copy_enum(struct btf_copy *c, const struct btf_type *t)
 	return id;
 }
 
-/* Structures become empty; functions behind pointers lose their arguments. */
+/* Structures become empty; the functions that pointers refer to lose their arguments. */
 static inline int copy_type(struct btf_copy *c, uint32_t from)
 {
 	const struct btf_type *t = btf__type_by_id(c->from, from);
