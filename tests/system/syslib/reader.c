@@ -6,10 +6,10 @@
  *   hot N    N random pages, all of them cached
  *   cold N   N pages from the beginning, repeatedly, all of them dropped before each pass
  *
- * control_ns is the CPU time of reading a page of anonymous memory, which does not use the read path
- * of the page cache. ratio is the time of a page of FILE, including its part of the drop, divided by
- * control_ns. Both kinds alternate, a fraction of a millisecond each, so that a changing clock speed,
- * a busy neighbour on the core or cold caches affect both equally.
+ * control_ns is the CPU time of reading a page of anonymous memory, which does not use the read
+ * path of the page cache. ratio is the time of a page of FILE, including its part of the drop,
+ * divided by control_ns. Both kinds alternate, a fraction of a millisecond each, so that a changing
+ * clock speed, a busy neighbour on the core or cold caches affect both equally.
  */
 #define _GNU_SOURCE
 #include <errno.h>
