@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Grades of directories: a job that reads one directory well and another badly gets different
-grades for them, which follow from its reads, on ext4 and xfs."""
+"""Directory grades: a job that reads one directory well and another badly gets different grades for
+them, which follow from its reads, on ext4 and xfs."""
 
 import math
 import os
