@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- What an analysis works on: which run, and what the models found. All of it lives in TEMP, the
--- database is only read. By hand, with the views as installed (or as in gen/sql/views of a build):
+-- The input of an analysis: the run, and the results of the models, all in TEMP tables; the
+-- database is only read. By hand, with the installed views (or those in gen/sql/views of a build):
 --     sqlite3 -readonly run.db
 --     CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run;
---     .read share/cachemon/sql/views/00_tables.sql      and all others in the order of their names
+--     .read share/cachemon/sql/views/00_tables.sql      and all others in order of their names
 --     INSERT INTO analysis_file SELECT id FROM file;
 
 -- The analysed files: all that have a row, at most 8192 per job.
