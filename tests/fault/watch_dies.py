@@ -25,7 +25,7 @@ while os.path.exists(f"/proc/{sys.argv[1]}/exe") and len(taken) < 512:
 
 
 def died(case, watch, steady, db, signo):
-    """Holds whatever it died of."""
+    """Checks that hold for every cause of death."""
     done = watch.wait()
     expect(done.status == -signo, str(done))
     cmd = steady.started()

@@ -224,8 +224,7 @@ static void impossible_totals(void **state)
 	string_make(&s, (size_t)M * 2, cyclic);
 	s.sample.distinct_pages = M - 1;
 	assert_int_equal(curve_make(&s.sample, &c), -EINVAL);
-	/* Which hierarchy limits memory, and whether the whole of it is mounted, so that a path
-	 * identifies a group. */
+	/* An estimate may be too low. */
 	s.sample.distinct_error = 0.01;
 	assert_int_equal(curve_make(&s.sample, &c), 0);
 	assert_float_equal(c.estimate.rate, 1, 1e-9);

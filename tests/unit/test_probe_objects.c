@@ -169,7 +169,7 @@ static void test_same_maps(void **state)
 			if (!other)
 				fail_msg("build %s has no map %s", build_name(b),
 					 bpf_map__name(map));
-			/* Tables made by the compiler: user space does not know them. */
+			/* Tables made by the compiler, which user space does not access. */
 			if (!strcmp(map_ending(map), ".rodata"))
 				continue;
 			assert_int_equal(bpf_map__value_size(map), bpf_map__value_size(other));
