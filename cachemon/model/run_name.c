@@ -88,9 +88,9 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 		return 0;
 	}
 	if (nr > 1)
-		return errtext_set(err, -EEXIST,
-				   "the uuids of several runs begin with '%.36s'; give more of it.",
-				   name);
+		return errtext_set(
+			err, -EEXIST,
+			"the uuids of several runs begin with '%.36s'; give more digits.", name);
 	return errtext_set(err, -ENOENT, "no run '%.36s': see 'cachemon runs'.", name);
 }
 

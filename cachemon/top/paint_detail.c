@@ -185,18 +185,18 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 static const struct help_line {
 	const char *keys, *what;
 } help_lines[] = {
-	{"q, any key", "quit; leave the help"},
+	{"q, any key", "quit; close the help"},
 	{"up down", "a row (PgUp PgDn too)"},
 	{"Tab 0 1 2 3", "runs jobs directories files"},
 	{"Enter z Esc", "detail; into the row; back"},
-	{"s  < >  r", "order; the other way"},
-	{"/", "rows with this name"},
+	{"s  < >  r", "order; reverse it"},
+	{"/", "only rows with this name"},
 	{"left right", "an interval; [ ]: ten"},
 	{"g", "to 90 2m 1:05:00 -2m @14:05"},
-	{"p, space", "hold; go on"},
+	{"p, space", "hold; continue"},
 	{"l, m", "newest moment; most misses"},
-	{"{ }", "the run before, after"},
-	{"2, 3 show", "64, 256 with most misses"},
+	{"{ }", "previous, next run"},
+	{"2, 3 show", "the 64, 256 with most misses"},
 };
 
 enum {
@@ -246,5 +246,5 @@ void top_paint_help(struct top_canvas *c, size_t from)
 		put_help_line(c, row, i);
 	}
 	if (end)
-		top_put(c, c->rows - 1, 0, c->columns, TOP_FAINT, "up, down: more of this help");
+		top_put(c, c->rows - 1, 0, c->columns, TOP_FAINT, "up, down: scroll this help");
 }

@@ -103,7 +103,7 @@ static void what_it_said(const struct top_capture *c, struct errtext *err)
 	text[strcspn(text, "\n")] = '\0';
 	if (!strncmp(text, "cachemon: ", strlen("cachemon: ")))
 		said += strlen("cachemon: ");
-	errtext_set(err, -EIO, "%s", *said ? said : "watch ended without a word");
+	errtext_set(err, -EIO, "%s", *said ? said : "watch ended unexpectedly");
 }
 
 static bool has_run(const struct top_capture *c)

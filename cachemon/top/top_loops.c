@@ -117,12 +117,12 @@ static void choose_notice(struct screen_loop *l)
 	if (*l->notice)
 		l->paper.notice = l->notice;
 	else if (l->ended)
-		l->paper.notice = "the capture has ended; q leaves";
+		l->paper.notice = "the recording has ended; q quits";
 	else if (*l->about)
 		l->paper.notice = l->about;
 	else if (!l->paper.ended && s->view.pace == TOP_FOLLOW &&
 		 late_ns > LATE_NS + 2 * (uint64_t)interval_ns)
-		l->paper.notice = "nothing new is being written: is the watch still there?";
+		l->paper.notice = "no new intervals: is cachemon watch still running?";
 }
 
 static int draw_screen(struct screen_loop *l)

@@ -88,7 +88,7 @@ static void zoom_in(struct top_view *v, const struct top_around *around)
 	if (v->level == TOP_FILES || !around->cursor_name)
 		return;
 	if (directory && strlen(around->cursor_name) + 1 > TOP_TYPED_MAX) {
-		v->complaint = "the name is too long to go by";
+		v->complaint = "the name is too long to filter by";
 		return;
 	}
 	z = &v->zooms[v->nr_zooms++];
@@ -167,7 +167,7 @@ static void typed_time(struct top_view *v, const struct top_around *around)
 	if (!*v->typed)
 		return;
 	if (top_view_time(v->typed, around, &at_ns)) {
-		v->complaint = "a time is 90, 2m or 1:05:00, +30, -2m, @14:05";
+		v->complaint = "give a time such as 90, 2m, 1:05:00, +30, -2m or @14:05";
 		return;
 	}
 	v->pace = TOP_HOLD;

@@ -33,7 +33,7 @@ static void put_document(struct doc *d, const struct model *m, const struct word
 		return;
 	if (!w->checked.nr_statements || !w->checked.answered)
 		doc_para(d, "The data does not say.%s",
-			 w->checked.nr_statements ? " What comes nearest is above." : "");
+			 w->checked.nr_statements ? " The closest evidence is above." : "");
 	sections_wording_end(d, w);
 }
 

@@ -78,7 +78,7 @@ def triggers(case):
         path = shutil.copy(good, case.path(f"t{number}.db"))
         change(path, "CREATE TABLE zz (x)", f"CREATE TRIGGER tt {when} BEGIN {then}; END")
         before = digest(path)
-        refused(case, path, "the trigger 'tt'", "cachemon did not make")
+        refused(case, path, "the trigger 'tt'", "cachemon did not create")
         expect(digest(path) == before, f"{when}: the database was changed")
 
 
@@ -86,13 +86,13 @@ def triggers(case):
 def schema(case):
     good = finished(case, case.path("good.db")).path
     for number, (words, statements) in enumerate((
-            ("in place of the table 'device'", (
+            ("instead of the table 'device'", (
                 "ALTER TABLE device RENAME TO zz",
                 f"CREATE VIEW device AS {FOREVER} SELECT zz.* FROM zz, c")),
             ("'job_interval'", ("ALTER TABLE job_interval RENAME TO zz",
                                 "CREATE VIEW job_interval AS SELECT * FROM zz")),
-            ("its table 'run' is not", ("ALTER TABLE run ADD COLUMN z INTEGER AS (length(hex(zeroblob(9))))",)),
-            ("its table 'probe' is not", ("ALTER TABLE probe ADD COLUMN z INTEGER DEFAULT 1",)),
+            ("its table 'run' differs", ("ALTER TABLE run ADD COLUMN z INTEGER AS (length(hex(zeroblob(9))))",)),
+            ("its table 'probe' differs", ("ALTER TABLE probe ADD COLUMN z INTEGER DEFAULT 1",)),
             ("the index 'zz' on 'file'", ("CREATE INDEX zz ON file (abs(ino))",)),
             ("its table 'wording' is missing", ("DROP TABLE wording",)))):
         path = shutil.copy(good, case.path(f"s{number}.db"))

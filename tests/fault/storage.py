@@ -117,7 +117,7 @@ def writer(case):
     steady, watch = begin(case, db)
     wait_intervals(watch, db, 2)
     with transaction(db.path, "BEGIN IMMEDIATE"):
-        said(watch, "another program keeps it locked")
+        said(watch, "another program has locked it")
         before = len(db.intervals())
     wait_intervals(watch, db, before + 3)
     expect(len(watch.complaints()) == 1, watch.err())
@@ -148,7 +148,7 @@ def short_writer(case):
 def writer_at_start(case):
     db = finished(case, case.path("run.db"))
     with transaction(db.path, "BEGIN IMMEDIATE"):
-        refused(case, db.path, "another program keeps it locked", readable=True)
+        refused(case, db.path, "another program has locked it", readable=True)
     expect(run([case.cachemon, "watch", "--db", db.path, "--", "true"]).status == 0, "afterwards")
     db.sound()
 
@@ -161,7 +161,7 @@ def writer_at_end(case):
     with transaction(db.path, "BEGIN IMMEDIATE"):
         before = db.intervals()
         done = finish(steady, watch)
-        expect("another program keeps it locked" in done.err, str(done))
+        expect("another program has locked it" in done.err, str(done))
     left = db.copy(case.path("copy.db"))
     left.sound()
     expect(left.intervals()[:len(before)] == before, "intervals that were written are gone")

@@ -38,8 +38,8 @@ SOME = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {0}
 
 TIME = r"took too long and was stopped"
 MEMORY = r"took more than \d+ MiB of memory and was stopped"
-LENGTH = r"made a text longer than \d+ KiB and was stopped"
-TEXT = r"gave more than \d+ MiB of text and was stopped"
+LENGTH = r"built a text longer than \d+ KiB and was stopped"
+TEXT = r"returned more than \d+ MiB of text and was stopped"
 ROWS = r"more than \d+ rows"
 REPEATED = r"printf\(\) repeats no character"
 SEARCHES = r"has more than \d+ calls of functions that search texts"

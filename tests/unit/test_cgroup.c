@@ -157,8 +157,9 @@ static void refused(void **state)
 	add(t, "unified/a", "7\n");
 	scratch_mkdir(&t->s, "plain/");
 	refuse(t, "", -ENOENT, "empty");
-	refuse(t, "/nowhere", -ENOENT, "no cgroup /nowhere, neither as a directory nor in the v2");
-	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?,");
+	refuse(t, "/nowhere", -ENOENT,
+	       "no cgroup /nowhere: it is not a directory, and neither in the v2");
+	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?:");
 	refuse(t, scratch_path(&t->s, "unified/nowhere", path), -ENOENT, "no cgroup");
 	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is not a cgroup");
 	refuse(t, "/dev", -ENOTDIR, "/dev is not a cgroup");
@@ -166,7 +167,7 @@ static void refused(void **state)
 	       "v1 controller other than memory: use the memory one, like");
 	refuse(t, path, -EOPNOTSUPP, "/memory/c");
 	refuse(t, scratch_path(&t->s, "unified/a/cgroup.procs", path), -ENOTDIR,
-	       "is a file: give its cgroup");
+	       "is a file: give the directory of the cgroup");
 	/* Leaves the hierarchy by "..". */
 	refuse(t, "/../plain", -ENOTDIR, "is not a cgroup");
 	refuse(t, "/../cpu/c", -EOPNOTSUPP, "other than memory");

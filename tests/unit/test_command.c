@@ -95,7 +95,7 @@ static void killed_before_go(void **state)
 	assert_int_equal(command_signal(c, SIGINT), 0);
 	await(command_pidfd(c));
 	assert_int_equal(command_go(c, &err), -ECANCELED);
-	assert_string_equal(err.text, "'echo' was ended by signal 2 before its start");
+	assert_string_equal(err.text, "signal 2 killed 'echo' before it started");
 	assert_int_equal(ended_status(c), 128 + SIGINT);
 	read_all(out, text, sizeof(text));
 	assert_string_equal(text, "");

@@ -202,7 +202,7 @@ static void one_problem(void *arg, const char *text)
 	struct world *w = arg;
 
 	assert_non_null(
-		strstr(text, "kb/notes/wrong.md:3: 'nfs' is no place where a note applies"));
+		strstr(text, "kb/notes/wrong.md:3: 'nfs' is not a place where a note applies"));
 	w->problems++;
 }
 

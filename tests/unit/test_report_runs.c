@@ -420,7 +420,7 @@ static void reports_beside(void **state)
 	}
 	assert_int_equal(links, 2);
 	free(page);
-	assert_rejected(f, 2, "leave out -o", ARGS("--reports", dir, "-o", "x.html"));
+	assert_rejected(f, 2, "omit -o", ARGS("--reports", dir, "-o", "x.html"));
 	assert_rejected(f, 2, "needs a name", ARGS("--reports", ""));
 	assert_rejected(f, 1, "cannot make the directory",
 			ARGS("--db", "@db", "--reports", "/nonexistent/a/b"));

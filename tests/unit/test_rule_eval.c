@@ -74,9 +74,9 @@ static void test_mistakes_in_queries(void **state)
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW "\n\nFROM v_jobs", ":5: no such table: v_jobs");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW "\nFROM FROM", ":6: near \"FROM\": syntax");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW " FROM v_job WHERE slot > :most",
-		       ":5: ':most' is no parameter of the rule; declare it");
+		       ":5: ':most' is not a parameter of the rule; declare it");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW " FROM v_job WHERE slot > ?",
-		       ":5: '?' is no parameter of the rule");
+		       ":5: '?' is not a parameter of the rule");
 	assert_refused(f, RULE_HEAD("bad") "SELECT job_id FROM v_job",
 		       ":5: the query has no column 'subject_kind'");
 	assert_refused(f,
@@ -86,7 +86,7 @@ static void test_mistakes_in_queries(void **state)
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"
 		       "-- needs tables: interferense\n" RULE_ROW " FROM v_job",
-		       ":5: no table 'interferense' that a rule could need; did you mean "
+		       ":5: no table 'interferense' that a rule can need; did you mean "
 		       "'interference'?");
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"

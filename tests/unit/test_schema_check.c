@@ -70,7 +70,7 @@ static void triggers(void **state)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		snprintf(sql, sizeof(sql), "CREATE TRIGGER tt %s BEGIN SELECT 1; END", kinds[i]);
 		snprintf(want, sizeof(want),
-			 "it has the trigger 'tt' on '%s', which cachemon did not make", on[i]);
+			 "it has the trigger 'tt' on '%s', which cachemon did not create", on[i]);
 		assert_changed(f, sql, want);
 	}
 }
@@ -80,15 +80,15 @@ static void indexes(void **state)
 	struct fixture *f = *state;
 
 	assert_changed(f, "CREATE INDEX x ON run (host)",
-		       "it has the index 'x' on 'run', which cachemon did not make");
+		       "it has the index 'x' on 'run', which cachemon did not create");
 	assert_changed(f, "CREATE UNIQUE INDEX x ON interval (abs(id))",
-		       "it has the index 'x' on 'interval', which cachemon did not make");
+		       "it has the index 'x' on 'interval', which cachemon did not create");
 	assert_changed(f, "CREATE INDEX x ON file (ino) WHERE ino > 1",
-		       "it has the index 'x' on 'file', which cachemon did not make");
+		       "it has the index 'x' on 'file', which cachemon did not create");
 	assert_changed(f, "DROP INDEX interval_run", "its index 'interval_run' is missing");
 	assert_changed(f,
 		       "DROP INDEX interval_run; CREATE INDEX interval_run ON interval (start_ns)",
-		       "its index 'interval_run' is not as cachemon makes it");
+		       "its index 'interval_run' differs from cachemon's schema");
 }
 
 /* Replaces the definition of an object in the file, even with one that SQLite would refuse. */
@@ -130,7 +130,7 @@ static void definitions(void **state)
 									    : "table";
 
 		if (!cases[i].same)
-			snprintf(want, sizeof(want), "its %s '%s' is not as cachemon makes it",
+			snprintf(want, sizeof(want), "its %s '%s' differs from cachemon's schema",
 				 type, cases[i].name);
 		fixture_sql(f, "SAVEPOINT before");
 		rewrite(f, cases[i].name, cases[i].from, cases[i].to);
@@ -177,13 +177,13 @@ static void names_of_later_versions(void **state)
 
 	fixture_older(f, 1);
 	assert_changed(f, "CREATE TABLE filesystem (id)",
-		       "its table 'filesystem' is not as cachemon makes it");
+		       "its table 'filesystem' differs from cachemon's schema");
 	assert_changed(f, "CREATE VIEW wording AS SELECT 1",
-		       "it has a view in place of the table 'wording'");
+		       "it has a view instead of the table 'wording'");
 	assert_changed(f, "CREATE TABLE x (a); CREATE INDEX wording_run ON x (a)",
-		       "its index 'wording_run' is not as cachemon makes it");
+		       "its index 'wording_run' differs from cachemon's schema");
 	fixture_sql(f, "PRAGMA user_version = 0");
-	assert_check(f, "its table 'run' is not as cachemon makes it");
+	assert_check(f, "its table 'run' differs from cachemon's schema");
 }
 
 static void readers_refuse(void **state)
@@ -222,7 +222,7 @@ static void time_is_bounded(void **state)
 			     NULL, NULL, NULL),
 		SQLITE_INTERRUPT);
 	assert_int_equal(db_read_error(db, &err), -EIO);
-	assert_non_null(strstr(err.text, "takes more time than its size explains"));
+	assert_non_null(strstr(err.text, "takes too long for its size"));
 	sqlite3_close(db);
 }
 

@@ -287,13 +287,12 @@ static void not_found(void **state)
 		const char *value;
 		const char *text;
 	} rows[] = {
-		{SELECTOR_NAME, "nothing",
-		 "no job 'nothing': tried a systemd unit, a container id"},
+		{SELECTOR_NAME, "nothing", "no job 'nothing': no systemd unit, container id"},
 		/* A number alone selects neither a process nor a Slurm job. */
-		{SELECTOR_NAME, "999", "no job '999': a number alone"},
-		{SELECTOR_NAME, "200", "say which: pid:200 or slurm:200"},
-		{SELECTOR_NAME, "400", "say which: pid:400 or slurm:400"},
-		{SELECTOR_NAME, "100x", "tried a systemd unit"},
+		{SELECTOR_NAME, "999", "no job '999': no systemd unit, container or cgroup"},
+		{SELECTOR_NAME, "200", "give pid:200 or slurm:200"},
+		{SELECTOR_NAME, "400", "give pid:400 or slurm:400"},
+		{SELECTOR_NAME, "100x", "no systemd unit, container id"},
 		{SELECTOR_SLURM, "400.0", "no cgroup of a Slurm job '400.0'"},
 		{SELECTOR_SLURM, "40.batch", "no cgroup of a Slurm job '40.batch'"},
 		{SELECTOR_SLURM, "999", "no cgroup of a Slurm job '999'"},
@@ -379,8 +378,8 @@ static void kinds_of_jobs(void **state)
 		{"train", 0, SELECTOR_NAME, "train"},
 		{"PID:14", 0, SELECTOR_NAME, "PID:14"},
 		{"dbus-:1.2.service", 0, SELECTOR_NAME, "dbus-:1.2.service"},
-		{"pod:default/web", -ENOTSUP, 0, "does not find a pod"},
-		{"vm:guest", -ENOTSUP, 0, "does not find a vm"},
+		{"pod:default/web", -ENOTSUP, 0, "cannot find a pod"},
+		{"vm:guest", -ENOTSUP, 0, "cannot find a vm"},
 		{"unit:", -EINVAL, 0, "a name is missing after 'unit:'"},
 	};
 

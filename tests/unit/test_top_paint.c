@@ -383,7 +383,7 @@ static void last_line_tells(void **state)
 	strcpy(s.view.typed, "1:0");
 	expect_has(&s, "go to: 1:0_", true);
 	s.view.help = true;
-	expect_has(&s, "quit; leave the help", true);
+	expect_has(&s, "quit; close the help", true);
 	top_session_end(&s);
 }
 
