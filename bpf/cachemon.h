@@ -121,6 +121,13 @@ enum evict_cause {
 	EVICT_NR,
 };
 
+/*
+ * Bucket b of a wait histogram counts the sleeps of at least 2^(b + WAIT_SHIFT) ns and less than
+ * twice that. The first bucket also counts shorter sleeps, the last one longer sleeps. These values
+ * are on disk: counter_wait_ns().
+ */
+enum { WAIT_SHIFT = 10, WAIT_BUCKETS = 24 };
+
 /* Job slots. Slot 0 is all processes outside the job, together; slot 1 is the watched job. */
 enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
 
@@ -284,6 +291,8 @@ struct job_row {
 	__u64 syscr_calls; /* calls that read, with any result (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
+	/* What stalls counts, by length. */
+	__u64 sleeps[WAIT_BUCKETS];
 };
 
 /* Where a direct read ends, if hooks show it: one place per kind of direct read. */

@@ -31,6 +31,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
+	stall_charged(l);
 	if (!(s->flags & TASK_AWAITED) || (index >= s->miss_first && index <= s->miss_last))
 		goto out;
 	if (!folio_span(l, mapping, index, &first, &end))
@@ -51,8 +52,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row_add(row, C_delayed_hits, end - first + 1);
 	settle(l, addr_of(l, inode), first, end, C_used_late);
 out:
-	s->stall_ns = 0;
-	s->stalls = 0;
+	stall_forget(s);
 	s->stall_kind = 0;
 	s->flags &= ~TASK_AWAITED;
 	return 0;
@@ -72,7 +72,7 @@ static __always_inline void ring_woke(struct live *l, struct inode *inode, bool 
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
-	ring_forget(s);
+	stall_charged(l);
 }
 
 /* The function is seen before its lookup, so the call has also read what others added meanwhile. */

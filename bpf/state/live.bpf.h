@@ -123,6 +123,33 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 	l->s.flags |= TASK_DIRTY;
 }
 
+/* The sleeps so far are charged, or not the page cache's. */
+static __always_inline void stall_forget(struct task_state *s)
+{
+	s->stall_ns = 0;
+	if (!s->stalls)
+		return;
+	s->stalls = 0;
+	__builtin_memset(s->sleeps, 0, sizeof(s->sleeps));
+}
+
+/* The sleeps that a row has just got, by their length. */
+GLOBAL int stall_charged(struct live *l)
+{
+	struct job_row *job;
+	__u32 slot;
+
+	if (!l)
+		return 0;
+	slot = l->s.job;
+	job = bpf_map_lookup_elem(&jobs, &slot);
+	if (job)
+		for (int i = 0; i < WAIT_BUCKETS; i++)
+			job->sleeps[i] += l->s.sleeps[i];
+	stall_forget(&l->s);
+	return 0;
+}
+
 /* Makes l the state of t, which runs or is about to. */
 static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
@@ -143,8 +170,13 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	}
 	live_belongs(l, t, job_of(t, st));
 	if (l->s.sleep_start_ns) {
-		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		__u64 ns = bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		__u32 bucket = log2_at_most(ns >> WAIT_SHIFT, WAIT_BUCKETS - 1);
+
+		l->s.stall_ns += ns;
 		l->s.stalls++;
+		if (bucket < WAIT_BUCKETS)
+			l->s.sleeps[bucket]++;
 		l->s.sleep_start_ns = 0;
 		l->s.flags |= TASK_DIRTY;
 	}

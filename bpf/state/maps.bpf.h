@@ -253,6 +253,14 @@ static __always_inline int popcount64(__u64 x)
 	return (x * 0x0101010101010101ull) >> 56;
 }
 
+/* The position of its highest bit, most at most: no branch, each of which verifiers follow. */
+static __always_inline __u32 log2_at_most(__u64 n, __u32 most)
+{
+	for (int by = 1; by < 64; by *= 2)
+		n |= n >> by;
+	return popcount64((n & ((2ull << most) - 1)) | 1) - 1;
+}
+
 /* How many of this range are submitted and not counted yet. */
 static __always_inline __u32 uring_waiting(__u32 state)
 {

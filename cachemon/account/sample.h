@@ -79,6 +79,7 @@ struct sample_job {
 	uint64_t syscr_calls;
 	uint64_t processes;
 	uint64_t alive; /* still running: at the end, those that outlive the command */
+	uint64_t sleeps[WAIT_BUCKETS]; /* that stalls counts, by their length */
 };
 
 /* The cost of a run, in parts that add up to the total. */

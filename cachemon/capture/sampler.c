@@ -311,7 +311,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 {
 	uint32_t generation;
 	uint64_t missed;
-	int r, other, jobs, names = 0;
+	int r, other, jobs, sleeps, names = 0;
 
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
@@ -333,6 +333,8 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		r = generation_drain(s, generation, last, &names);
 	other = unsettled_take(s, last, &out->unsettled_error_pages);
 	r = r ? r : other;
+	sleeps = sampler_sleeps_take(s);
+	r = r ? r : sleeps;
 	sampler_advice_take(s);
 	r = r ? r : jobs;
 	r = r ? r : names;

@@ -48,6 +48,8 @@ struct sampler {
 
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
+/* Reads the jobs' sleeps again once all rows are drained, so that they add up to the stalls. */
+int sampler_sleeps_take(struct sampler *s);
 /* Reads evictions and adders of the quiet generation, between the beginning and the end of a
  * sample. */
 bool sampler_sees_evictors(const struct sampler *s);

@@ -95,6 +95,9 @@ struct model_job {
 	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
 	bool limit_known;		   /* also absence is recorded */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least this many */
+	/* Sleeps for the page cache, by length. */
+	int64_t sleeps[WAIT_BUCKETS];
+	bool sleeps_known;
 	struct counts counts;
 	struct model_file *files; /* most misses first */
 	size_t nr_files;

@@ -104,6 +104,28 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 	return model_rows_end(&r, err);
 }
 
+/* Known also where nothing slept. Earlier versions counted sleeps, and not their lengths. */
+static int load_sleeps(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
+{
+	struct opt_i64 stalls = counts_get(&job->counts, C_stalls);
+	struct rows r;
+
+	if (!stalls.known || !model_has(db, "wait_histogram", NULL))
+		return 0;
+	job->sleeps_known = !stalls.value;
+	r = rows_begin(db, a, "SELECT from_ns, sleeps FROM wait_histogram WHERE job_id = ?1", 1,
+		       &job->id);
+	while (rows_next(&r)) {
+		int64_t from_ns = rows_value(&r, 0), sleeps = rows_value(&r, 0);
+
+		for (int i = 0; i < WAIT_BUCKETS; i++)
+			if (counter_wait_ns(i) == from_ns)
+				job->sleeps[i] = sleeps;
+		job->sleeps_known = true;
+	}
+	return model_rows_end(&r, err);
+}
+
 int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t jobs = rows_total(db, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
@@ -130,6 +152,8 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 		ret = load_limit(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
 			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
+		if (!ret)
+			ret = load_sleeps(db, &m->arena, &m->jobs[i], err);
 	}
 	return ret;
 }

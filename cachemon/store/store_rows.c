@@ -72,6 +72,30 @@ static void write_job(struct store *st, const struct ledger *l, int slot)
 	bind_run(&b);
 }
 
+/* Of a job that was taken for measured, and is not, nothing stays. */
+static void write_waits(struct store *st, const struct ledger *l, int slot)
+{
+	const uint64_t *sleeps = ledger_job(l, slot)->facts.sleeps;
+	bool measured = st->measured.counter[slot][C_stalls];
+	struct binder b;
+
+	if (!measured) {
+		b = bind_first(st, S_WAIT_DROP);
+		bind_int(&b, st->job_ids[slot]);
+		bind_run(&b);
+	}
+	for (int i = 0; measured && i < WAIT_BUCKETS; i++) {
+		if (!sleeps[i])
+			continue;
+		b = bind_first(st, S_WAIT);
+		bind_int(&b, st->job_ids[slot]);
+		bind_int(&b, counter_wait_ns(i));
+		bind_known(&b, i < WAIT_BUCKETS - 1, counter_wait_ns(i + 1));
+		bind_int(&b, (int64_t)sleeps[i]);
+		bind_run(&b);
+	}
+}
+
 static void bind_mark(struct binder *b, const struct ledger_mark *m)
 {
 	bind_known(b, m->db_id, m->db_id);
@@ -291,8 +315,10 @@ static void delete_folded(struct store *st, const struct ledger *l)
  */
 void rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
-	for (int slot = 0; slot < JOB_NR; slot++)
+	for (int slot = 0; slot < JOB_NR; slot++) {
 		write_job(st, l, slot);
+		write_waits(st, l, slot);
+	}
 	for (size_t i = 0; i < ledger_nr_directories(l); i++)
 		if (ledger_directory(l, i)->mark.dirty)
 			write_directory(st, ledger_directory(l, i));

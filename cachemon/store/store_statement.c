@@ -151,6 +151,8 @@ static const struct {
 			    "id, job_id, cause, evictor_kind, evictor, evictor_path, "
 			    "evictor_writes, owner_path, exact|evictor_cgroup, pages"},
 	[S_JOB_LIMIT] = {REPLACE, "job_limit", "job_id, limit_bytes, at, oom_kills"},
+	[S_WAIT] = {REPLACE, "wait_histogram", "job_id, from_ns, to_ns, sleeps"},
+	[S_WAIT_DROP] = {PLAIN, "DELETE FROM wait_histogram WHERE job_id = ?", NULL},
 	[S_WORDING] = {INSERT, "wording",
 		       "run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
 		       "outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, "

@@ -65,6 +65,8 @@ enum statement {
 	S_INTERFERENCE,
 	S_SHED,
 	S_ESTIMATE,
+	S_WAIT,
+	S_WAIT_DROP,
 	S_WORDING,
 	S_HEAD,
 	S_MARK,

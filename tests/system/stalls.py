@@ -32,6 +32,7 @@ ME = os.path.abspath(__file__)
 PAGES = 1024
 # Between the two programs at one switch, of each end of a sleep.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
+LENGTHS = [1 << n for n in range(11, 34)]  # ends of the buckets
 HOT_READS = 1000  # between looks for the word to go on
 LEVELS = {"full": ["--level", "full"], "cold": ["--level", "cold"],
           "sliced": ["--level", "auto", "--max-overhead", "0.01%", "--interval", "200ms"]}
@@ -60,14 +61,14 @@ class Clocks:
 
     def told(self):
         """Sleeps are in their calls to the microsecond that the trace has."""
-        least, most, sleeps = 0, 0, self.traced.end()
+        lengths, sleeps = [], self.traced.end()
         for began, ended in self.calls:
             mine = [s for s in sleeps if began - 1000 <= s[0] and s[1] <= ended + 1000]
-            least += sum(to - since for since, to in mine)
             # It ran again before it slept once more.
-            most += sum(to - since for (since, _), to in zip(mine, [s for s, _ in mine[1:]] + [ended]))
-        return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "least_ns": least,
-                "most_ns": most}
+            lengths += [(woken - since, runs - since)
+                        for (since, woken), runs in zip(mine, [s for s, _ in mine[1:]] + [ended])]
+        return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "lengths": lengths,
+                "least_ns": sum(least for least, _ in lengths), "most_ns": sum(most for _, most in lengths)}
 
 
 def scattered(fd, clocks, call):
@@ -187,6 +188,22 @@ def judge_time(ns, told, level):
           f"stall at level {level}: {ns} ns, the job slept {told['least_ns']} to {told['most_ns']}")
 
 
+def judge_lengths(job, told, level):
+    """A sleep lasted at least until it was woken, and at most until it slept again or the call ended. So it is
+    known how many were shorter than each power of two, at least and at most. The job may also have slept for
+    other files, whose sleeps were of any length."""
+    histogram = job["wait_histogram"]
+    elsewhere = job["totals"]["stalls"] - told["sleeps"]
+    equal(f"sleeps of all lengths at level {level}", sum(b["sleeps"] for b in histogram), job["totals"]["stalls"])
+    for end in LENGTHS:
+        below = sum(b["sleeps"] for b in histogram if b["to_ns"] and b["to_ns"] <= end)
+        slack = SLACK_NS + end * SLACK_SHARE
+        least = sum(most + slack < end for _, most in told["lengths"])
+        most = sum(shortest - slack < end for shortest, _ in told["lengths"]) + elsewhere
+        check(least <= below <= most,
+              f"at level {level} {below} sleeps are shorter than {end} ns, the job had {least} to {most}")
+
+
 def judge(db, job, path, told, level):
     found = entry(job, path)
     check(found, f"{path} has no row at level {level}")
@@ -196,6 +213,7 @@ def judge(db, job, path, told, level):
               f"{told['most_ns'] / 1e6:.2f} ms")
     equal(f"sleeps at level {level}", sleeps, told["sleeps"])
     judge_time(ns, told, level)
+    judge_lengths(job, told, level)
 
 
 def exact(world, stack, how, make=None):
@@ -232,6 +250,7 @@ def block_devices_are_exact(world, stack):
         equal(f"rows of {device}", len(found), 1)
         check(told[0]["sleeps"] > 10, "the job did not sleep")
         judge_time(found[0]["totals"]["stall_ns"], told[0], level)
+        judge_lengths(job, told[0], level)
 
 
 @part.case
@@ -278,9 +297,10 @@ def waits_for_a_ring_are_not_guessed(world, stack):
         why = [u["reason"] for u in report["run"]["unmeasured"] if u["counter"] == "stalls"]
         if level == "full":
             check(stalls > PAGES // 2, f"{stalls} waits of {PAGES} cold reads")
+            equal("waits of all lengths", sum(b["sleeps"] for b in job["wait_histogram"]), stalls)
             equal("reasons at level full", why, [])
             continue
-        equal("waits at level cold", (stalls, job["totals"]["stall_ns"]), (None, None))
+        equal("waits at level cold", (stalls, job["totals"]["stall_ns"], job["wait_histogram"]), (None, None, None))
         check(why and "io_uring" in why[0], f"why: {why}")
         equal("grade of stalls", job["grades"]["stall"], None)
         equal("ceiling", job["accelerator_ceiling"]["overall"], None)

@@ -101,6 +101,33 @@ static void one_is_singular(void **state)
 	free(text);
 }
 
+/* Of a job that slept, in an older run; of one that did not; and unmeasured. */
+static void lengths_of_waits_may_be_absent(void **state)
+{
+	struct fixture *f = *state;
+	char *text = NULL;
+
+	fixture_sql(f, "DELETE FROM wait_histogram");
+	text = golden_report(f, REPORT_TEXT, 2);
+	assert_non_null(strstr(text, "The lengths of waits were not measured.\n"));
+	free(text);
+	text = golden_report(f, REPORT_JSON, 2);
+	assert_null(strstr(text, "\"wait_histogram\": ["));
+	free(text);
+	fixture_sql(f, "UPDATE job SET stalls = 0 WHERE slot = 1");
+	text = golden_report(f, REPORT_TEXT, 2);
+	assert_non_null(strstr(text, "No task slept for the page cache.\n"));
+	free(text);
+	text = golden_report(f, REPORT_JSON, 2);
+	assert_non_null(strstr(text, "\"wait_histogram\": []"));
+	free(text);
+	fixture_sql(f, "UPDATE job SET stalls = NULL, stall_ns = NULL; "
+		       "INSERT INTO wait_histogram VALUES (1, 0, 2048, 1)");
+	text = golden_report(f, REPORT_JSON, 2);
+	assert_null(strstr(text, "\"wait_histogram\": ["));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +141,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_absent, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, fixture_teardown),
 	};

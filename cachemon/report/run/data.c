@@ -319,6 +319,26 @@ static void put_reads_check(struct tree *t, const struct model_job *job)
 	tree_end(t);
 }
 
+static void put_waits(struct tree *t, const struct model_job *job)
+{
+	if (!job->sleeps_known) {
+		tree_null(t, "wait_histogram");
+		return;
+	}
+	tree_array(t, "wait_histogram");
+	for (int i = 0; i < WAIT_BUCKETS; i++) {
+		if (!job->sleeps[i])
+			continue;
+		tree_object(t, NULL);
+		tree_int(t, "from_ns", counter_wait_ns(i));
+		tree_opt_int(t, "to_ns",
+			     (struct opt_i64){counter_wait_ns(i + 1), i < WAIT_BUCKETS - 1});
+		tree_int(t, "sleeps", job->sleeps[i]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
 /* The answers of whatif; (others) has none. */
 static void put_models(struct tree *t, const struct model *m, const struct model_job *job)
 {
@@ -361,6 +381,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_opt_int(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
+	put_waits(t, job);
 	put_rows(t, m, job, page_size);
 	tree_array(t, "filesystems");
 	for (size_t i = 0; i < job->nr_filesystems; i++)

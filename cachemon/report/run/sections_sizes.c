@@ -105,6 +105,36 @@ void sections_windows(struct doc *d, const struct model *m, const struct model_j
 	arena_free(&a);
 }
 
+void sections_waits(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	struct opt_i64 ns = counts_get(&job->counts, C_stall_ns);
+	struct opt_i64 waits = counts_get(&job->counts, C_stalls);
+	struct opt_i64 mean = {.known = ns.known && waits.known && waits.value > 0};
+	struct bars_shown shown;
+	struct arena a = {0};
+	struct bars b;
+
+	if (waits.known && !waits.value) {
+		doc_para(d, "No task slept for the page cache.");
+		return;
+	}
+	if (mean.known) {
+		mean.value = ns.value / waits.value;
+		doc_para(d, "Tasks slept for the page cache %s %s, %s on average, %s in all.",
+			 show_count(waits, false).s, show_plural(waits, "time", "times"),
+			 show_ns(mean).s, show_ns(ns).s);
+	}
+	if (!pictures_waits(&a, job, &b, &shown)) {
+		doc_para(d, "The lengths of waits were not measured.");
+	} else {
+		shown.id = "wait-lengths";
+		shown.title = "Lengths of waits";
+		put_bars(d, &a, &b, &shown);
+	}
+	d->failed = d->failed || a.failed;
+	arena_free(&a);
+}
+
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_model *a = findings_models(m, job);
