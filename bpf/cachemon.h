@@ -22,6 +22,7 @@
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
 #define NR_EVICTORS	4096
+#define NR_WAITS	2048 /* files that the job waited for in an interval */
 #define NR_ADDERS	1024
 #define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
@@ -127,6 +128,11 @@ enum evict_cause {
  * are on disk: counter_wait_ns().
  */
 enum { WAIT_SHIFT = 10, WAIT_BUCKETS = 24 };
+
+/* Sleeps of the job's tasks for a file since the last drain, by length. */
+struct wait_row {
+	__u32 sleeps[WAIT_BUCKETS];
+};
 
 /* Job slots. Slot 0 is all processes outside the job, together; slot 1 is the watched job. */
 enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };

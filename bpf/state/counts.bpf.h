@@ -36,7 +36,7 @@ static __noinline int wait_charge(struct live *l, const struct file_key *file, e
 	counts_add(at, C_stall_ns, stall_ns);
 	counts_add(at, C_stalls, stalls);
 	if (stalls)
-		stall_charged(l);
+		stall_charged(l, file);
 	return 0;
 }
 

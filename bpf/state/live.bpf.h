@@ -133,19 +133,42 @@ static __always_inline void stall_forget(struct task_state *s)
 	__builtin_memset(s->sleeps, 0, sizeof(s->sleeps));
 }
 
-/* The sleeps that a row has just got, by their length. */
-GLOBAL int stall_charged(struct live *l)
+static const struct wait_row zero_waits;
+
+static __noinline struct wait_row *wait_row_of(const struct file_key *file, __u32 at_epoch)
 {
+	struct file_key key = *file;
+	bool b = at_epoch & 1;
+	struct wait_row *row;
+
+	row = b ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
+	if (row)
+		return row;
+	if (b)
+		bpf_map_update_elem(&waits_b, &key, &zero_waits, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&waits_a, &key, &zero_waits, BPF_NOEXIST);
+	return b ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
+}
+
+/* The sleeps that the row of this file has just got, by length. */
+GLOBAL int stall_charged(struct live *l, const struct file_key *file)
+{
+	struct wait_row *row;
 	struct job_row *job;
 	__u32 slot;
 
-	if (!l)
+	if (!l || !file)
 		return 0;
 	slot = l->s.job;
 	job = bpf_map_lookup_elem(&jobs, &slot);
 	if (job)
 		for (int i = 0; i < WAIT_BUCKETS; i++)
 			job->sleeps[i] += l->s.sleeps[i];
+	row = slot == JOB_WATCHED ? wait_row_of(file, l->epoch) : NULL;
+	for (int i = 0; row && i < WAIT_BUCKETS; i++)
+		if (l->s.sleeps[i])
+			__sync_fetch_and_add(&row->sleeps[i], l->s.sleeps[i]);
 	stall_forget(&l->s);
 	return 0;
 }

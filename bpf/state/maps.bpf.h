@@ -108,6 +108,22 @@ struct {
 	__type(value, struct job_row);
 } jobs SEC(".maps");
 
+/* Lengths of the job's sleeps by file, in generations like rows. A file without room has none here,
+ * which user space sees by its number of sleeps. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITS);
+	__type(key, struct file_key);
+	__type(value, struct wait_row);
+} waits_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITS);
+	__type(key, struct file_key);
+	__type(value, struct wait_row);
+} waits_b SEC(".maps");
+
 /* Names that were sent already. It is a cache, so an LRU may drop a name, which is then sent
  * again. */
 struct {

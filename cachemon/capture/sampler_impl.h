@@ -30,6 +30,8 @@ struct sampler {
 	uint32_t pages_left; /* evicted pages when room was last made, modulo 2^32 */
 	struct sample_file *files;
 	size_t nr_files, max_files;
+	struct sample_wait *waits;
+	size_t nr_waits, max_waits;
 	struct sample_advice *advice;
 	size_t nr_advice, max_advice;
 	struct cgroup_names *cgroups;

@@ -104,25 +104,38 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 	return model_rows_end(&r, err);
 }
 
-/* Known also where nothing slept. Earlier versions counted sleeps, and not their lengths. */
-static int load_sleeps(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
+static bool waits_of_database(sqlite3 *db)
 {
-	struct opt_i64 stalls = counts_get(&job->counts, C_stalls);
+	return model_has(db, "file_wait", NULL);
+}
+
+/* sql: the buckets of this id. An empty histogram is known if nothing slept. */
+static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
+		      const struct counts *c, struct model_waits *ret, struct errtext *err)
+{
+	struct opt_i64 stalls = counts_get(c, C_stalls);
+	int64_t sum = 0;
 	struct rows r;
 
-	if (!stalls.known || !model_has(db, "wait_histogram", NULL))
+	ret->absent = "waits were not measured";
+	if (!stalls.known)
 		return 0;
-	job->sleeps_known = !stalls.value;
-	r = rows_begin(db, a, "SELECT from_ns, sleeps FROM wait_histogram WHERE job_id = ?1", 1,
-		       &job->id);
+	ret->absent = "the version that recorded the run did not record the lengths of waits";
+	if (!waits_of_database(db))
+		return 0;
+	r = rows_begin(db, a, sql, 1, &id);
 	while (rows_next(&r)) {
 		int64_t from_ns = rows_value(&r, 0), sleeps = rows_value(&r, 0);
 
 		for (int i = 0; i < WAIT_BUCKETS; i++)
 			if (counter_wait_ns(i) == from_ns)
-				job->sleeps[i] = sleeps;
-		job->sleeps_known = true;
+				ret->sleeps[i] = sleeps;
+		sum += sleeps;
 	}
+	/* An older run in a database of today has none. */
+	if (sum || !stalls.value)
+		ret->absent =
+			sum < stalls.value ? "the lengths of some waits were not recorded" : NULL;
 	return model_rows_end(&r, err);
 }
 
@@ -153,7 +166,10 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 		if (!ret)
 			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
-			ret = load_sleeps(db, &m->arena, &m->jobs[i], err);
+			ret = load_waits(db, &m->arena,
+					 "SELECT from_ns, sleeps FROM wait_histogram WHERE "
+					 "job_id = ?1",
+					 m->jobs[i].id, &m->jobs[i].counts, &m->jobs[i].waits, err);
 	}
 	return ret;
 }
@@ -240,11 +256,18 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 		struct model_file *f = &job->files[job->nr_files++];
 
 		read_file(&r, &m->run, f);
+		if (!ret)
+			ret = load_waits(db, a,
+					 "SELECT from_ns, sleeps FROM file_wait WHERE file_id = ?1",
+					 f->id, &f->counts, &f->waits, err);
 		counts_subtract(&job->rest, &f->counts);
 		slice(&m->run, &f->counts, NULL);
 	}
 	slice(&m->run, &job->rest, NULL);
-	ret = model_rows_end(&r, err);
+	if (ret)
+		rows_finish(&r);
+	else
+		ret = model_rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -289,6 +312,21 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	return ret;
 }
 
+#define DEVICE_IS                                                                                  \
+	"AS d WHERE d.run_id = (SELECT run_id FROM job WHERE id = ?1) AND d.dev_major = "          \
+	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor"
+
+struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
+{
+	struct opt_i64 ns = {.known = f->device_reads.known && f->device_reads.value > 0 &&
+				      f->device_read_ms.known};
+
+	if (ns.known)
+		ns.value = (int64_t)((double)f->device_read_ms.value * 1e6 /
+				     (double)f->device_reads.value);
+	return ns;
+}
+
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 			    struct errtext *err)
 {
@@ -297,12 +335,20 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	size_t room;
 	char *sql;
 	int ret;
+	/* Older databases do not have the reads of devices. */
+	const char *columns =
+		model_has(db, "device", "reads")
+			? "SELECT type, mount, cover, why, dev_major, dev_minor, files, "
+			  "files_estimated, (SELECT name FROM device " DEVICE_IS
+			  "), (SELECT reads FROM device " DEVICE_IS
+			  "), (SELECT read_ms FROM device " DEVICE_IS ")"
+			: "SELECT type, mount, cover, why, dev_major, dev_minor, files, "
+			  "files_estimated, NULL, NULL, NULL";
 
 	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = model_rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-			     "files_estimated",
+	sql = model_rows_sql(columns,
 			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 			     "lookups DESC, misses DESC, id");
 	r = rows_begin(db, a, sql, 1, &job->id);
@@ -318,6 +364,9 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->dev_minor = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
+		f->device = rows_bytes(&r);
+		f->device_reads = rows_i64(&r);
+		f->device_read_ms = rows_i64(&r);
 		model_rows_counts(&r, &f->counts);
 		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
 								bounds_of_fstype(&m->run, &f->type)

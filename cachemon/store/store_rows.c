@@ -72,26 +72,34 @@ static void write_job(struct store *st, const struct ledger *l, int slot)
 	bind_run(&b);
 }
 
-/* Of a job that was taken for measured, and is not, nothing stays. */
-static void write_waits(struct store *st, const struct ledger *l, int slot)
+/* The lengths of the sleeps of a job or a file. */
+static void write_waits(struct store *st, enum statement s, int64_t id, const uint64_t *sleeps)
 {
-	const uint64_t *sleeps = ledger_job(l, slot)->facts.sleeps;
-	bool measured = st->measured.counter[slot][C_stalls];
-	struct binder b;
+	for (int i = 0; i < WAIT_BUCKETS; i++) {
+		struct binder b;
 
-	if (!measured) {
-		b = bind_first(st, S_WAIT_DROP);
-		bind_int(&b, st->job_ids[slot]);
-		bind_run(&b);
-	}
-	for (int i = 0; measured && i < WAIT_BUCKETS; i++) {
 		if (!sleeps[i])
 			continue;
-		b = bind_first(st, S_WAIT);
-		bind_int(&b, st->job_ids[slot]);
+		b = bind_first(st, s);
+		bind_int(&b, id);
 		bind_int(&b, counter_wait_ns(i));
 		bind_known(&b, i < WAIT_BUCKETS - 1, counter_wait_ns(i + 1));
 		bind_int(&b, (int64_t)sleeps[i]);
+		bind_run(&b);
+	}
+}
+
+/* If the waits of a job turn out to be unmeasured, nothing of them stays. */
+static void write_job_waits(struct store *st, const struct ledger *l, int slot)
+{
+	if (st->measured.counter[slot][C_stalls]) {
+		write_waits(st, S_WAIT, st->job_ids[slot], ledger_job(l, slot)->facts.sleeps);
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		struct binder b = bind_first(st, i ? S_FILE_WAIT_DROP : S_WAIT_DROP);
+
+		bind_int(&b, st->job_ids[slot]);
 		bind_run(&b);
 	}
 }
@@ -151,6 +159,8 @@ static void write_file(struct store *st, struct ledger_file *f)
 	bind_int(&b, f->deleted);
 	bind_counters(&b, &f->total, measured);
 	run_mark(&b, &f->mark);
+	if (f->slept && measured[C_stalls] && f->mark.db_id)
+		write_waits(st, S_FILE_WAIT, f->mark.db_id, f->sleeps);
 }
 
 static void write_filesystem(struct store *st, struct ledger_filesystem *f)
@@ -317,7 +327,7 @@ void rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
 	for (int slot = 0; slot < JOB_NR; slot++) {
 		write_job(st, l, slot);
-		write_waits(st, l, slot);
+		write_job_waits(st, l, slot);
 	}
 	for (size_t i = 0; i < ledger_nr_directories(l); i++)
 		if (ledger_directory(l, i)->mark.dirty)

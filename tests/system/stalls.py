@@ -188,13 +188,13 @@ def judge_time(ns, told, level):
           f"stall at level {level}: {ns} ns, the job slept {told['least_ns']} to {told['most_ns']}")
 
 
-def judge_lengths(job, told, level):
+def judge_lengths(row, told, level):
     """A sleep lasted at least until it was woken, and at most until it slept again or the call ended. So it is
-    known how many were shorter than each power of two, at least and at most. The job may also have slept for
+    known how many were shorter than each power of two, at least and at most. A job may also have slept for
     other files, whose sleeps were of any length."""
-    histogram = job["wait_histogram"]
-    elsewhere = job["totals"]["stalls"] - told["sleeps"]
-    equal(f"sleeps of all lengths at level {level}", sum(b["sleeps"] for b in histogram), job["totals"]["stalls"])
+    histogram = row["wait_histogram"]
+    elsewhere = row["totals"]["stalls"] - told["sleeps"]
+    equal(f"sleeps of all lengths at level {level}", sum(b["sleeps"] for b in histogram), row["totals"]["stalls"])
     for end in LENGTHS:
         below = sum(b["sleeps"] for b in histogram if b["to_ns"] and b["to_ns"] <= end)
         slack = SLACK_NS + end * SLACK_SHARE
@@ -214,6 +214,7 @@ def judge(db, job, path, told, level):
     equal(f"sleeps at level {level}", sleeps, told["sleeps"])
     judge_time(ns, told, level)
     judge_lengths(job, told, level)
+    judge_lengths(found, told, level)
 
 
 def exact(world, stack, how, make=None):
@@ -251,6 +252,38 @@ def block_devices_are_exact(world, stack):
         check(told[0]["sleeps"] > 10, "the job did not sleep")
         judge_time(found[0]["totals"]["stall_ns"], told[0], level)
         judge_lengths(job, told[0], level)
+
+
+def reads_of(device):
+    """Read requests that ended, and their milliseconds (Documentation/block/stat.rst)."""
+    with open(f"/sys/block/{os.path.basename(device)}/stat", encoding="ascii") as f:
+        fields = f.read().split()
+    return int(fields[0]), int(fields[3])
+
+
+@part.case
+def reads_of_devices_are_the_kernels(world, stack):
+    """Of a device that nobody else reads, whatever it did before."""
+    image, mounted = world.tool.fresh(".img"), os.path.join(world.data, "device")
+    with open(image, "wb") as f:
+        f.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image], check=True)
+    device = machine.loop(stack, image)
+    os.mkdir(mounted)
+    machine.mount(stack, device, mounted)
+    for level in ("full", "cold"):
+        path = fill(f"{mounted}/{level}", PAGES)
+        before = reads_of(device)
+        db, job, told = watched(world, stack, level, "pread", [path])
+        after = reads_of(device)
+        judge(db, job, path, told[0], level)
+        dev = os.stat(path).st_dev
+        mine = [f["device"] for f in job["filesystems"] if f["dev"] == f"{os.major(dev)}:{os.minor(dev)}"]
+        equal("devices of the filesystem", len(mine), 1)
+        check(before[0] and after[0] - before[0] >= told[0]["sleeps"] > 10, f"reads of {device}: {before} to {after}")
+        equal(f"reads of {device} at level {level}", mine[0],
+              {"name": os.path.basename(device), "reads": after[0] - before[0], "read_ms": after[1] - before[1],
+               "read_mean_ns": (after[1] - before[1]) * 10**6 // (after[0] - before[0])})
 
 
 @part.case

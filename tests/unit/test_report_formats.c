@@ -101,31 +101,43 @@ static void one_is_singular(void **state)
 	free(text);
 }
 
-/* Of a job that slept, in an older run; of one that did not; and unmeasured. */
+static void expect(struct fixture *f, enum report_format format, const char *there)
+{
+	char *text = golden_report(f, format, 2);
+
+	assert_non_null(strstr(text, there));
+	free(text);
+}
+
+/* In an older run, without some of them, of a job that did not sleep, and unmeasured. */
 static void lengths_of_waits_may_be_absent(void **state)
 {
 	struct fixture *f = *state;
-	char *text = NULL;
 
+	fixture_sql(f, "DELETE FROM wait_histogram WHERE from_ns = 1048576");
+	expect(f, REPORT_TEXT, "The lengths of waits are not known: the lengths of some waits");
 	fixture_sql(f, "DELETE FROM wait_histogram");
-	text = golden_report(f, REPORT_TEXT, 2);
-	assert_non_null(strstr(text, "The lengths of waits were not measured.\n"));
-	free(text);
-	text = golden_report(f, REPORT_JSON, 2);
-	assert_null(strstr(text, "\"wait_histogram\": ["));
-	free(text);
+	expect(f, REPORT_TEXT, "The lengths of waits are not known: the version that recorded");
+	expect(f, REPORT_JSON, "\"wait_histogram\": null");
 	fixture_sql(f, "UPDATE job SET stalls = 0 WHERE slot = 1");
-	text = golden_report(f, REPORT_TEXT, 2);
-	assert_non_null(strstr(text, "No task slept for the page cache.\n"));
-	free(text);
-	text = golden_report(f, REPORT_JSON, 2);
-	assert_non_null(strstr(text, "\"wait_histogram\": []"));
-	free(text);
+	expect(f, REPORT_TEXT, "No task slept for the page cache.\n");
+	expect(f, REPORT_JSON, "\"wait_histogram\": []");
 	fixture_sql(f, "UPDATE job SET stalls = NULL, stall_ns = NULL; "
 		       "INSERT INTO wait_histogram VALUES (1, 0, 2048, 1)");
-	text = golden_report(f, REPORT_JSON, 2);
-	assert_null(strstr(text, "\"wait_histogram\": ["));
-	free(text);
+	expect(f, REPORT_JSON, "\"wait_histogram_absent\": \"waits were not measured\"");
+}
+
+static void lengths_of_a_files_waits_may_be_absent(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_sql(f, "DELETE FROM file_wait WHERE from_ns = 1048576");
+	expect(f, REPORT_TEXT,
+	       "Lengths of waits for /data/train/part-0.tar: not known, because the "
+	       "lengths of");
+	fixture_sql(f, "UPDATE device SET reads = NULL, read_ms = NULL");
+	expect(f, REPORT_TEXT, "The devices' own read times are not known");
+	expect(f, REPORT_JSON, "\"device\": null");
 }
 
 int main(void)
@@ -144,6 +156,8 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_absent, golden_begin,
 						fixture_teardown),
+		cmocka_unit_test_setup_teardown(lengths_of_a_files_waits_may_be_absent,
+						golden_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, fixture_teardown),
 	};
 

@@ -134,9 +134,16 @@ static void test_not_measured_is_null_everywhere(void **state)
 
 static void write_sleeps(struct fixture *f, uint64_t n, uint64_t shortest, uint64_t longest)
 {
+	/* A file of both samples, and one that has no row. */
+	const struct sample_wait waits[] = {
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 9}, {{shortest, 2}}},
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 8}, {{1}}},
+	};
 	struct test_sample t;
 
 	test_sample(&t, n, 12);
+	t.s.waits = waits;
+	t.s.nr_waits = 2;
 	t.s.jobs[JOB_WATCHED].sleeps[0] = shortest;
 	t.s.jobs[JOB_WATCHED].sleeps[WAIT_BUCKETS - 1] = longest;
 	ledger_apply(f->l, &t.s);
@@ -167,10 +174,19 @@ static void test_lengths_of_sleeps(void **state)
 	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 8589934592 AND "
 				 "to_ns IS NULL"),
 			 7);
+	/* Of a file they are added up. */
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait JOIN file ON file.id = file_id "
+				 "WHERE ino = 103 AND gen = 9"),
+			 2);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 2);
+	assert_int_equal(ask(db, "SELECT sleeps FROM file_wait WHERE from_ns = 2048 AND "
+				 "to_ns = 4096"),
+			 4);
 	measured.counter[JOB_WATCHED][C_stalls] = false;
 	end_ok(f,
 	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 1});
 	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
 	assert_true(is_sound(db));
 }
 

@@ -132,7 +132,7 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 	sizes_reads(d, ret->values);
 }
 
-bool pictures_waits(struct arena *a, const struct model_job *job, struct bars *ret,
+void pictures_waits(struct arena *a, const struct model_waits *w, struct bars *ret,
 		    struct bars_shown *ret_shown)
 {
 	*ret_shown = (struct bars_shown){.says = "Each bar reaches to the next one's length.",
@@ -144,9 +144,8 @@ bool pictures_waits(struct arena *a, const struct model_job *job, struct bars *r
 	for (int i = 0; i < WAIT_BUCKETS; i++) {
 		ret->names[i] =
 			pictures_text(a, "%s", human_duration((uint64_t)counter_wait_ns(i)).text);
-		ret->values[i] = (double)job->sleeps[i];
+		ret->values[i] = (double)w->sleeps[i];
 	}
-	return job->sleeps_known;
 }
 
 struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first, size_t nr,
