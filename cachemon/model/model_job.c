@@ -120,7 +120,7 @@ static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 	ret->absent = "waits were not measured";
 	if (!stalls.known)
 		return 0;
-	ret->absent = "the version that recorded the run did not record the lengths of waits";
+	ret->absent = "an older version recorded the run, without the lengths of waits";
 	if (!waits_of_database(db))
 		return 0;
 	r = rows_begin(db, a, sql, 1, &id);

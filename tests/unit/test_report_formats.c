@@ -117,7 +117,7 @@ static void lengths_of_waits_may_be_absent(void **state)
 	fixture_sql(f, "DELETE FROM wait_histogram WHERE from_ns = 1048576");
 	expect(f, REPORT_TEXT, "The lengths of waits are not known: the lengths of some waits");
 	fixture_sql(f, "DELETE FROM wait_histogram");
-	expect(f, REPORT_TEXT, "The lengths of waits are not known: the version that recorded");
+	expect(f, REPORT_TEXT, "The lengths of waits are not known: an older version");
 	expect(f, REPORT_JSON, "\"wait_histogram\": null");
 	fixture_sql(f, "UPDATE job SET stalls = 0 WHERE slot = 1");
 	expect(f, REPORT_TEXT, "No task slept for the page cache.\n");
@@ -136,7 +136,7 @@ static void lengths_of_a_files_waits_may_be_absent(void **state)
 	       "Lengths of waits for /data/train/part-0.tar: not known, because the "
 	       "lengths of");
 	fixture_sql(f, "UPDATE device SET reads = NULL, read_ms = NULL");
-	expect(f, REPORT_TEXT, "The devices' own read times are not known");
+	expect(f, REPORT_TEXT, "The read times of the devices are not known");
 	expect(f, REPORT_JSON, "\"device\": null");
 }
 

@@ -168,28 +168,36 @@ static void put_file_waits(struct doc *d, struct arena *a, const struct model_jo
 	}
 }
 
+static void put_device(struct doc *d, const struct model_filesystem *f, struct opt_i64 mean)
+{
+	char *name = f->device.data ? escape_inert_copy(f->device.data, f->device.len) : NULL;
+
+	doc_para(d,
+		 "The device %s answered a read in %s on average, from its queue to its end (%s %s "
+		 "of "
+		 "all processes during the run).",
+		 name ? name : "without a name", show_ns(mean).s,
+		 show_count(f->device_reads, false).s,
+		 show_plural(f->device_reads, "read", "reads"));
+	free(name);
+}
+
 static void put_devices(struct doc *d, const struct model_job *job)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < job->nr_filesystems; i++) {
-		const struct model_filesystem *f = &job->filesystems[i];
-		struct opt_i64 mean = model_device_read_ns(f);
+		struct opt_i64 mean = model_device_read_ns(&job->filesystems[i]);
 
-		if (!mean.known)
-			continue;
-		any = true;
-		doc_para(d,
-			 "The device %.*s answered a read in %s on average, from its queue to its "
-			 "end (%s %s of all processes during the run).",
-			 (int)f->device.len, f->device.data ? f->device.data : "", show_ns(mean).s,
-			 show_count(f->device_reads, false).s,
-			 show_plural(f->device_reads, "read", "reads"));
+		if (mean.known)
+			put_device(d, &job->filesystems[i], mean);
+		any = any || mean.known;
 	}
 	if (!any)
-		doc_para(d, "The devices' own read times are not known: the kernel counted no "
-			    "read of a block device of these filesystems, or the version that "
-			    "recorded the run did not ask.");
+		doc_para(d,
+			 "The read times of the devices are not known: the kernel counted no read "
+			 "of a block device for these filesystems, or an older version recorded "
+			 "the run.");
 }
 
 void sections_waits(struct doc *d, const struct model *m, const struct model_job *job)
