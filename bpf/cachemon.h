@@ -175,13 +175,13 @@ struct block_key {
 /*
  * State of a page, a bit in each word of the chunk of 64 pages that it is in:
  *   resident            in the cache, added by this job in this run
- *   outstanding         resident, prefetched, its fate not settled. Whoever clears the bit counts.
+ *   outstanding         resident, prefetched, its fate not settled. The one that clears it counts.
  *   mark & resident     prefetched and used: a reader that still has to wait turns it to used_late
  *   mark & ~resident    ghost: left the cache, a re-add is a refault
- *   advised & resident  prefetched by advice, by the kinds of call that advisers tells
+ *   advised & resident  prefetched by advice, by the kinds of call in advisers
  *   advised & ~resident ghost: dropped by the job's own advice
- *   looked              a read call of the job asked for it, and its coming or its first use then
- *                       was seen; stays when it leaves. While references are sampled
+ *   looked              a read call of the job requested it, and its add or its first use was seen;
+ *                       kept when it leaves; only while references are sampled
  * stamp_*: the last eviction in this chunk, for refault distances (chunk precision).
  */
 struct chunk {

@@ -11,7 +11,7 @@
 #include "advisor/rules/eval_row.h"
 #include "cachemon/base/vec.h"
 
-/* Nobody reads the findings of a rule with more rows than this. */
+/* More rows than this are too many to read. */
 enum { ROWS_MAX = 100000 };
 
 /* The line number of a byte of the query. */

@@ -61,7 +61,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
-/* What it used and read earlier is not the job's. */
+/* Its earlier CPU time and reads are not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);

@@ -313,9 +313,9 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 }
 
 /*
- * What the quiet generation has counted. Sends changed names first; at the end of the run those of
- * all files. On failure the known names stay, and the error is returned. Names come before their
- * rows, because a row is created before its name is sent.
+ * The counts of the quiet generation. Sends changed names first; at the end of the run those of all
+ * files. On failure the known names stay, and the error is returned. Names come before their rows,
+ * because a row is created before its name is sent.
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {

@@ -33,9 +33,9 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 }
 
 /*
- * What tasks were charged with, and what running tasks are not yet charged with. Both are of one
- * moment if no task was charged between two reads. At the end of the run, the version is used that
- * misses charges in between but counts nothing twice.
+ * Charges of tasks, and amounts not yet charged to running tasks. Both are from one moment if no
+ * task was charged between two reads. At the end of the run, the version is used that misses
+ * charges in between but counts nothing twice.
  */
 int sampler_jobs_take(struct sampler *s)
 {

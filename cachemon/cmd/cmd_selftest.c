@@ -187,7 +187,7 @@ static int add_sample(struct selftest *st, struct counters *sum, struct errtext 
 	return r;
 }
 
-/* What cachemon counted for the file since the last sample. */
+/* cachemon's counts for the file since the last sample. */
 static int count_since(struct selftest *st, struct counters *ret, struct errtext *err)
 {
 	memset(ret, 0, sizeof(*ret));

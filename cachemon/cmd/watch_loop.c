@@ -180,7 +180,7 @@ static void set_stop_blocked(bool blocked)
 	sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* Shows the line from now on, if possible. */
+/* Begins to show the line, if possible. */
 static void begin_line(struct loop *l)
 {
 	l->live = watch_live_possible(stderr);

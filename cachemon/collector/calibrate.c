@@ -228,7 +228,7 @@ static bool try_dir(struct probe_set *set, const char *dir, const struct invoker
 	return seen;
 }
 
-/* Nobody writes to it meanwhile. Works for keys of any size. */
+/* The map does not change meanwhile. Works for keys of any size. */
 static int map_clear(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits at p, in that base; MACHINE_UNKNOWN if there are none or too many. */
+/* The digits at p, in that base; MACHINE_UNKNOWN for no digits or too many. */
 static int64_t number_at(const char *p, int base, const char **ret_end)
 {
 	unsigned long long n;

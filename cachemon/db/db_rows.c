@@ -102,7 +102,7 @@ struct bytes rows_bytes(struct rows *r)
 	return arena_bytes(r->arena, data, (size_t)sqlite3_column_bytes(r->stmt, i));
 }
 
-/* No numeric column accepts text, so somebody changed the file outside SQL. */
+/* No numeric column accepts text, so the file was changed outside SQL. */
 static void look_at(struct rows *r, int type)
 {
 	if (type == SQLITE_TEXT || type == SQLITE_BLOB)

@@ -129,7 +129,7 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
-/* Of the first process in a cgroup; -1: none is visible. */
+/* The uid of the first process in a cgroup; -1: none is visible. */
 static int64_t user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref)
 {
 	_cleanup_free_ char *path = NULL, *pids = NULL;

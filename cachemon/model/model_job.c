@@ -379,8 +379,8 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 }
 
 /*
- * What the job's tasks read beyond the counted reads. Some of the counted reads (io_uring's, AIO's,
- * reads of exec) are not among the tasks' bytes, so the true value may be greater.
+ * Bytes that the job's tasks read beyond the counted reads. Some of the counted reads (io_uring's,
+ * AIO's, reads of exec) are not among the tasks' bytes, so the true value may be greater.
  */
 static struct opt_i64 outside_reads(const struct model_job *job)
 {

@@ -77,7 +77,7 @@ static int become_owner(struct store *st, struct errtext *err)
 			return 0;
 		sb = directory;
 	} else if (shared) {
-		return 0; /* anybody could have put it there to receive root's runs */
+		return 0; /* any user could have put it there to receive root's runs */
 	}
 	if (!sb.st_uid)
 		return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * workload DIR STEP...: does the steps in DIR, in their order. A step is VERB:FILE:NUMBER..., as
- * steps.c has them, or
- *   repeat:N ... end      the steps between, N times
- *   process ... end       the steps between in a process of their own, waited for
+ * workload DIR STEP...: performs the steps in DIR, in order. A step is VERB:FILE:NUMBER..., see
+ * steps.c, or
+ *   repeat:N ... end      the enclosed steps, N times
+ *   process ... end       the enclosed steps in a process of their own, and waits for it
  *   forever ... end       until the process is killed
- * Control groups of CACHEMON_JOIN, between colons, are joined first.
+ * First joins the control groups of CACHEMON_JOIN, which are separated by colons.
  */
 #include <err.h>
 #include <fcntl.h>

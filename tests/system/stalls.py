@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time that tasks sleep for the page cache, at each level, against the kernel's own tracing.
+"""Time that tasks sleep for the page cache, at each level, compared with the kernel's own
+tracing.
 
-Around each read the job takes the clock and its count of voluntary switches: a read slept as often as
-the count grew; each time at least from sched_switch to sched_wakeup, and at most to the end of the read. (Its
-CPU time is no bound: on a virtual machine what the host took meanwhile is in no clock of the thread.)
-"""
+Around each read the job takes the time and its count of voluntary switches: a read slept as
+often as the count grew. Each sleep lasts at least from sched_switch to sched_wakeup, and at most
+until the end of the read. (Its CPU time is no bound: on a virtual machine, time taken by the
+host is in no clock of the thread.)"""
 
 import json
 import mmap
@@ -30,10 +31,11 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 PAGES = 1024
-# Between the two programs at one switch, of each end of a sleep.
+# Between the two programs at one switch, for each end of a sleep.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
 LENGTHS = [1 << n for n in range(11, 34)]  # ends of the buckets
-HOT_READS = 1000  # between looks for the word to go on
+ROOM = 2048  # files in a map of lengths: NR_WAITS
+HOT_READS = 1000  # between checks for the order to continue
 LEVELS = {"full": ["--level", "full"], "cold": ["--level", "cold"],
           "sliced": ["--level", "auto", "--max-overhead", "0.01%", "--interval", "200ms"]}
 
@@ -43,7 +45,7 @@ part = Part(__doc__)
 # ---- worker ----
 
 class Clocks:
-    """What calls slept."""
+    """The sleeps of calls."""
 
     def __init__(self):
         self.sleeps = self.faults = 0
@@ -60,11 +62,11 @@ class Clocks:
         self.faults += after.ru_majflt - before.ru_majflt
 
     def told(self):
-        """Sleeps are in their calls to the microsecond that the trace has."""
+        """Sleeps lie within their calls, to the microsecond of the trace."""
         lengths, sleeps = [], self.traced.end()
         for began, ended in self.calls:
             mine = [s for s in sleeps if began - 1000 <= s[0] and s[1] <= ended + 1000]
-            # It ran again before it slept once more.
+            # It ran before its next sleep.
             lengths += [(woken - since, runs - since)
                         for (since, woken), runs in zip(mine, [s for s, _ in mine[1:]] + [ended])]
         return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "lengths": lengths,
@@ -102,7 +104,7 @@ def do_sendfile(path, clocks):
 
 
 def do_late(path, clocks):
-    """Reads of pages that were asked for a moment before: no window is theirs."""
+    """Reads of pages that were requested a moment before: they issue no window."""
     with open(path, "rb", buffering=0) as f:
         fd = f.fileno()
         for first in range(0, PAGES, 8):
@@ -118,7 +120,7 @@ def do_mapped(path, clocks):
 
 
 def do_direct(path, _):
-    """Sleeps, and not for the page cache."""
+    """Sleeps for something other than the page cache."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
     with mmap.mmap(-1, PAGE) as buffer:
         for i in range(PAGES // 4):
@@ -127,7 +129,7 @@ def do_direct(path, _):
 
 
 def do_synced(path, _):
-    """Sleeps in a write, which is no read."""
+    """Sleeps in a write, which is not a read."""
     fd = os.open(path, os.O_WRONLY)
     for i in range(32):
         os.pwrite(fd, b"x" * PAGE, i * PAGE)
@@ -136,7 +138,7 @@ def do_synced(path, _):
 
 
 def work(how, hot, *paths):
-    """hot: a file that is read until somebody writes to standard input; "": none."""
+    """hot: a file that is read until a line arrives on standard input; "": no file."""
     if hot:
         with open(hot, "rb", buffering=0) as f:
             while not select.select([sys.stdin], [], [], 0)[0]:
@@ -153,13 +155,13 @@ def work(how, hot, *paths):
 # ---- cases ----
 
 def rows_of(db, ino):
-    """Sleeps in the rows of a file: the report has their time alone."""
+    """Sleeps in the rows of a file: the report has only their time."""
     with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as c:
         return c.execute("SELECT sum(stalls) FROM file WHERE ino = ?", (ino,)).fetchone()[0]
 
 
 def worker(world, level, how, *paths):
-    """Reads of the cache cost at level sliced, until it is."""
+    """At level sliced, cheap cached reads come first, until reads are sliced."""
     return [sys.executable, ME, "--work", how, world.hot if level == "sliced" else "", *paths]
 
 
@@ -177,7 +179,7 @@ def watched(world, stack, level, how, paths):
 
 
 def entry(job, path):
-    """By the device that the cache is on, which of an overlay is not the path's."""
+    """By the device of the cached file, which for an overlay is not that of the path."""
     st = os.stat(path)
     return file_of(job, f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}", st.st_ino)
 
@@ -287,6 +289,28 @@ def reads_of_devices_are_the_kernels(world, stack):
 
 
 @part.case
+def lengths_without_room_are_absent(world, stack):
+    """More files than the maps have room for, in one interval: of some all waits have a length, of some none are
+    given, and the job's are complete."""
+    where = os.path.join(world.data, "many")
+    os.mkdir(where)
+    for i in range(ROOM + 300):
+        fill(f"{where}/{i}", 1)
+    read_all = "import os\nfor e in os.scandir(%r): os.pread(os.open(e.path, os.O_RDONLY), 1, 0); os.closerange(9, 99)"
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "1m"], [sys.executable, "-c", read_all % where])
+    _, job, _ = watch.end()
+    judge_lengths(job, {"sleeps": 0, "lengths": []}, "full")
+    slept = [f for f in job["files"] if f["totals"]["stalls"] and not f.get("rest")]
+    known = [f for f in slept if f["wait_histogram"]]
+    absent = {f["wait_histogram_absent"] for f in slept if not f["wait_histogram"]}
+    part.note(f"{len(slept)} files waited for, {len(known)} with lengths")
+    equal("files with lengths", len(known), ROOM)
+    equal("reasons", absent, {"the lengths of some waits were not recorded"})
+    for f in known:
+        equal(f["path"], sum(b["sleeps"] for b in f["wait_histogram"]), f["totals"]["stalls"])
+
+
+@part.case
 def files_of_an_overlay_are_exact(world, stack):
     lower, upper, work_dir, merged = (os.path.join(world.data, d)
                                       for d in ("lower", "upper", "work", "merged"))
@@ -318,7 +342,7 @@ def what_goes_past_the_cache_is_none(world, stack):
 
 @part.case
 def waits_for_a_ring_are_not_guessed(world, stack):
-    """What ends them is told by the hook of reads: at level cold they are absent, with a reason, never 0."""
+    """The read hook detects their end: at level cold they are absent, with a reason, never 0."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     for level in ("full", "cold"):

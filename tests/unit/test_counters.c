@@ -43,7 +43,7 @@ static void the_law_is_the_difference(void **state)
 	assert_int_equal(counters_law_error(&c), 1);
 }
 
-/* report and store name them; the kernel side indexes by cause. */
+/* report and store use these names; the kernel side uses the cause as an index. */
 static void causes_follow_in_order(void **state)
 {
 	assert_string_equal(counter_name(C_evicted_reclaim_kswapd + EVICT_RECLAIM_KSWAPD),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor access */
-/* What a note's front matter says beyond its title: places, findings, action; a user's note. */
+/* The front matter of a note except its title: places, findings, action; a user's note. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_keys(void **state)
 	arena_free(&a);
 }
 
-/* The key is the action; the section has the details, and its code. */
+/* The key holds the action; the section has its details and its code. */
 static void test_action(void **state)
 {
 	static const char text[] = NEEDED "action: Short.\n" BODY "\n```sh\nls\n```\n";
@@ -129,7 +129,7 @@ static void test_terms(void **state)
 	assert_int_equal(applies_next(&list, &t, &wrong), 0);
 }
 
-/* In the order of time. */
+/* In chronological order. */
 static void test_versions(void **state)
 {
 	static const char *const order[] = {
@@ -155,7 +155,7 @@ static void test_versions(void **state)
 static void test_lenient(void **state)
 {
 	static const struct {
-		const char *text, *action; /* NULL: begins of what is said */
+		const char *text, *action; /* NULL: only the beginning of the message */
 		const char *begins;
 	} table[] = {
 		{"---\ntitle: t\ntags: [a]\n- b\n---\n# Heading\n\nFirst\nwords.\n\nMore.\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Front matters of rules and notes: what is read, and the line and the words of each mistake. */
+/* Front matters of rules and notes: their values, and the line and the words of each error. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -93,7 +93,7 @@ static void wait_ns(uint64_t ns)
 		;
 }
 
-/* Detects a server that silently cuts the prompt: no tokenizer makes so few tokens of so much
+/* Detects a server that silently cuts the prompt: no tokenizer makes so few tokens of such a
  * text. */
 static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answer *a)
 {
