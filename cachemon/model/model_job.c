@@ -104,14 +104,14 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 	return model_rows_end(&r, err);
 }
 
-static bool waits_of_database(sqlite3 *db)
-{
-	return model_has(db, "file_wait", NULL);
-}
+static const char old_run[] = "an older version recorded the run, without the lengths of waits";
+static const char some_waits[] = "the lengths of some waits were not recorded";
 
-/* sql: the buckets of this id. An empty histogram is known if nothing slept. */
+/* sql: the buckets of this id. An empty histogram is known if nothing slept; else none is its
+ * reason. */
 static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
-		      const struct counts *c, struct model_waits *ret, struct errtext *err)
+		      const struct counts *c, const char *none, struct model_waits *ret,
+		      struct errtext *err)
 {
 	struct opt_i64 stalls = counts_get(c, C_stalls);
 	int64_t sum = 0;
@@ -120,8 +120,8 @@ static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 	ret->absent = "waits were not measured";
 	if (!stalls.known)
 		return 0;
-	ret->absent = "an older version recorded the run, without the lengths of waits";
-	if (!waits_of_database(db))
+	ret->absent = none;
+	if (!model_has(db, "file_wait", NULL))
 		return 0;
 	r = rows_begin(db, a, sql, 1, &id);
 	while (rows_next(&r)) {
@@ -132,10 +132,8 @@ static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 				ret->sleeps[i] = sleeps;
 		sum += sleeps;
 	}
-	/* An older run in a database of today has none. */
 	if (sum || !stalls.value)
-		ret->absent =
-			sum < stalls.value ? "the lengths of some waits were not recorded" : NULL;
+		ret->absent = sum < stalls.value ? some_waits : NULL;
 	return model_rows_end(&r, err);
 }
 
@@ -169,7 +167,8 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 			ret = load_waits(db, &m->arena,
 					 "SELECT from_ns, sleeps FROM wait_histogram WHERE "
 					 "job_id = ?1",
-					 m->jobs[i].id, &m->jobs[i].counts, &m->jobs[i].waits, err);
+					 m->jobs[i].id, &m->jobs[i].counts, old_run,
+					 &m->jobs[i].waits, err);
 	}
 	return ret;
 }
@@ -257,9 +256,10 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 
 		read_file(&r, &m->run, f);
 		if (!ret)
-			ret = load_waits(db, a,
-					 "SELECT from_ns, sleeps FROM file_wait WHERE file_id = ?1",
-					 f->id, &f->counts, &f->waits, err);
+			ret = load_waits(
+				db, a, "SELECT from_ns, sleeps FROM file_wait WHERE file_id = ?1",
+				f->id, &f->counts,
+				job->waits.absent ? job->waits.absent : some_waits, &f->waits, err);
 		counts_subtract(&job->rest, &f->counts);
 		slice(&m->run, &f->counts, NULL);
 	}
