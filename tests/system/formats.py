@@ -52,6 +52,11 @@ def made(world):
     for cause, pages in (("reclaim_kswapd", 1203), ("dontneed", 307)):
         run.pushed(cause=cause, evictor_kind="others", evictor="rsync", evictor_cgroup=b"/backup.slice",
                    evictor_path=b"/backup", owner_path=b"/d", evictor_writes=1, pages=pages)
+    for from_ns, to_ns, sleeps in ((0, 2048, 7), (1 << 20, 1 << 21, 577), (1 << 33, None, 17)):
+        more = 2000 if sleeps == 577 else 0  # of the other files
+        run.put("wait_histogram", job_id=1, from_ns=from_ns, to_ns=to_ns, sleeps=sleeps + more)
+        run.put("file_wait", file_id=1, from_ns=from_ns, to_ns=to_ns, sleeps=sleeps)
+    run.db.execute("UPDATE device SET reads = 4003, read_ms = 509")
     for number, pattern in ((1, "seq_4k"), (2, "mmap_seq")):
         schemas.traced(world, run, number, pattern, 128, path=f"/{'de'[number - 1]}/file".encode())
     schemas.traced(world, run, 3, "seq_4k", 128, path=b"/f/file", state="broken", reason="ring full", stands_for=None)
@@ -253,6 +258,11 @@ def pictures_in_the_json(world, _):
         table = table_of(page, caption)
         shown = [row[1] for row in table.rows[1:]] if table else []
         equal(caption, shown, [mark + figures.of_count(v) for v in figures.trimmed(values or [])])
+    waits = [("Lengths of waits", job)]
+    waits += [(f"Lengths of waits for {f['path']}", f) for f in job["files"] if f["wait_histogram"]]
+    check(len(waits) > 1, "no file has lengths of waits")
+    for caption, of in waits:
+        equal(caption, [row[:2] for row in table_of(page, caption).rows[1:]], figures.of_waits(of["wait_histogram"]))
     models = job["whatif"]
     for caption, key in (("Read calls by setting", "settings"),
                          ("Mapped files by setting", "mapped_settings")):

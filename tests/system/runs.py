@@ -96,6 +96,8 @@ SPARSE = {
     "mark": ("job", {"number": 1}), "device_change": ("run", {}), "device": ("run", {"dev_major": 999}), "shed": ("run", {}),
     "wording": ("run", {"prompt_sha256": 64 * "0", "api": "openai"}),
     "directory_interval": ("interval", {}), "pass_interval": ("interval", {"pass": 1}),
+    "wait_histogram": ("job", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
+    "file_wait": ("file", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
 }
 
 
@@ -109,6 +111,7 @@ def filled(path):
                 of = {"run": run}
                 for name in ("job", "interval"):
                     of[name], = db.execute(f"SELECT min(id) FROM {name} WHERE run_id = {run}").fetchone()
+                of["file"], = db.execute(f"SELECT min(id) FROM file WHERE job_id = {of['job']}").fetchone()
                 row = {name: values[kind] for _, name, kind, needed, default, _ in db.execute(f"PRAGMA table_info({table})")
                        if needed and default is None} | given | {f"{owner}_id": of[owner]}
                 if table == "wording":

@@ -137,6 +137,38 @@ static void test_devices(void **state)
 	assert_int_equal(m->devices[3].read_ahead_kb, MACHINE_UNKNOWN);
 }
 
+/* Since the start; of a device that came later, all. One that counts less is another one. */
+static void test_reads_of_devices(void **state)
+{
+	static const struct sample_filesystem list[] = {
+		{.dev = 8 << 20 | 1, .type = "ext4"},
+		{.dev = 7 << 20 | 12, .type = "xfs"},
+		{.dev = 253 << 20 | 0, .type = "xfs"},
+		{.dev = 45, .type = "nfs4"},
+	};
+	struct world *w = *state;
+	const struct sample_machine *m;
+
+	scratch_write(&w->s, "proc/diskstats",
+		      "   8       0 sda 90 1 90 90 0 0 0 0 0 0 0\n"
+		      "   8       1 sda1 100 7 4096 250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
+		      " 253       0 dm-0 50 0 400 20 0 0 0 0 0 0 0\n");
+	take(w, NULL, 0);
+	scratch_write(&w->s, "proc/diskstats",
+		      "   7      12 loop12 3 0 24 9 0 0 0 0 0 0 0\n"
+		      "   8       0 sda 99 1 99 99 0 0 0 0 0 0 0\n"
+		      "   8       1 sda1 4294967400 7 9999 1250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
+		      " 253       0 dm-0 40 0 400 30 0 0 0 0 0 0 0\n");
+	m = take(w, list, 4);
+	assert_int_equal(m->devices[0].reads, 4294967300);
+	assert_int_equal(m->devices[0].read_ms, 1000);
+	assert_int_equal(m->devices[1].reads, 3);
+	assert_int_equal(m->devices[1].read_ms, 9);
+	assert_int_equal(m->devices[2].reads, MACHINE_UNKNOWN);
+	assert_int_equal(m->devices[2].read_ms, MACHINE_UNKNOWN);
+	assert_int_equal(m->devices[3].reads, MACHINE_UNKNOWN);
+}
+
 static void limit_is(struct world *w, int64_t limit, const char *at, int64_t usage, int64_t file)
 {
 	const struct sample_limit *l = &take(w, NULL, 0)->limit;
@@ -283,9 +315,10 @@ int main(void)
 {
 #define CASE(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_nothing_is_told), CASE(test_constants), CASE(test_generations),
-		CASE(test_devices),	    CASE(test_limit_v2),  CASE(test_limit_v1),
-		CASE(test_cgroup),	    CASE(test_oom_v2),	  CASE(test_oom_v1),
+		CASE(test_nothing_is_told), CASE(test_constants),	 CASE(test_generations),
+		CASE(test_devices),	    CASE(test_reads_of_devices), CASE(test_limit_v2),
+		CASE(test_limit_v1),	    CASE(test_cgroup),		 CASE(test_oom_v2),
+		CASE(test_oom_v1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,65 @@ static void test_not_measured_is_null_everywhere(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE exit_status IS NULL"), 1);
 }
 
+static void write_sleeps(struct fixture *f, uint64_t n, uint64_t shortest, uint64_t longest)
+{
+	/* A file of both samples, and one that has no row. */
+	const struct sample_wait waits[] = {
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 9}, {{shortest, 2}}},
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 8}, {{1}}},
+	};
+	struct test_sample t;
+
+	test_sample(&t, n, 12);
+	t.s.waits = waits;
+	t.s.nr_waits = 2;
+	t.s.jobs[JOB_WATCHED].sleeps[0] = shortest;
+	t.s.jobs[JOB_WATCHED].sleeps[WAIT_BUCKETS - 1] = longest;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
+}
+
+/* Sums since the start of the run, without empty buckets; removed if stalls turns out unmeasured.
+ */
+static void test_lengths_of_sleeps(void **state)
+{
+	static const struct store_unmeasured now[] = {{"stalls", "the probe missed events"}};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+	struct store_measured measured;
+
+	run.measured.counter[JOB_WATCHED][C_stalls] = true;
+	measured = run.measured;
+	begin(f, &run, NULL);
+	write_sleeps(f, 0, 0, 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
+	write_sleeps(f, 1, 3, 7);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram JOIN job ON job.id = job_id "
+				 "WHERE slot = 1"),
+			 2);
+	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 0 AND "
+				 "to_ns = 2048"),
+			 3);
+	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 8589934592 AND "
+				 "to_ns IS NULL"),
+			 7);
+	/* Those of a file are added up. */
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait JOIN file ON file.id = file_id "
+				 "WHERE ino = 103 AND gen = 9"),
+			 2);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 2);
+	assert_int_equal(ask(db, "SELECT sleeps FROM file_wait WHERE from_ns = 2048 AND "
+				 "to_ns = 4096"),
+			 4);
+	measured.counter[JOB_WATCHED][C_stalls] = false;
+	end_ok(f,
+	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 1});
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
+	assert_true(is_sound(db));
+}
+
 /* A probe fails during the run: its figures are removed from everything already written. */
 static void test_withdrawn_at_the_end(void **state)
 {
@@ -385,6 +444,7 @@ int main(void)
 		STORE_TEST(test_round_trip),
 		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
+		STORE_TEST(test_lengths_of_sleeps),
 		STORE_TEST(test_withdrawn_at_the_end),
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),

@@ -94,6 +94,8 @@ def derived(job, page):
     if totals["refaults"]:
         found.add(of_count(totals["refault_distance_pages"] // totals["refaults"]))
         found.add(of_ns(totals["refault_distance_ms"] // totals["refaults"] * 10**6))
+    if totals["stalls"]:
+        found.add(of_ns(totals["stall_ns"] // totals["stalls"]))
     for file in job["files"]:
         parts = file["coverage"] or {}
         sums = {key: sum(parts.get(key) or []) for key in PARTS}
@@ -182,6 +184,14 @@ def trimmed(values):
     """From the first to the last value that is not 0."""
     there = [i for i, v in enumerate(values) if v > 0]
     return values[there[0]:there[-1] + 1] if there else []
+
+
+def of_waits(histogram):
+    """Names and numbers of its bars, with the empty ones between."""
+    names = [0] + [1 << n for n in range(11, 34)]
+    sleeps = {bucket["from_ns"]: bucket["sleeps"] for bucket in histogram}
+    used = [n for n in names if names.index(min(sleeps)) <= names.index(n) <= names.index(max(sleeps))]
+    return [[of_ns(n), of_count(sleeps.get(n, 0))] for n in used]
 
 
 def of_settings(settings):

@@ -180,10 +180,23 @@ def job_errors(job, level):
             errors.append(f"{name}: the fates are {law_error(t):+d} off prefetched_pages")
         if level == "full":
             errors += [f"{name}: {k} is an estimate at level full" for k in marked(t, "estimated")]
+    errors += wait_errors("job " + job["name"], job)
+    for f in job.get("files") or []:
+        if not f.get("rest"):
+            errors += wait_errors(str(f["path"]), f)
     for kind in ("files", "directories"):
         if job.get(kind) and not job.get("other"):
             errors += sum_errors(job, kind)
     return errors
+
+
+def wait_errors(name, row):
+    """The waits of all lengths are all waits."""
+    stalls, lengths = row["totals"]["stalls"], row["wait_histogram"]
+    if lengths is None:
+        return [f"{name}: waits without lengths"] if stalls else []
+    sleeps = sum(bucket["sleeps"] for bucket in lengths)
+    return [] if sleeps == stalls else [f"{name}: {sleeps} waits by length, {stalls} in all"]
 
 
 def bare(key):
