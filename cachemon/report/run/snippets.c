@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/access/invoker.h"
 #include "cachemon/base/quote.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/counters.h"
@@ -117,31 +118,120 @@ static bool ends_with(const struct bytes *text, const char *end)
 	return text->len > len && !memcmp(text->data + text->len - len, end, len);
 }
 
-/* The systemd unit with the memory limit; the name of its cgroup's directory. */
-static bool is_unit(const struct bytes *at)
+static bool begins_with(const struct bytes *text, const char *start)
 {
-	return at->data &&
-	       (ends_with(at, ".service") || ends_with(at, ".scope") || ends_with(at, ".slice"));
+	size_t len = strlen(start);
+
+	return text->len > len && !memcmp(text->data, start, len);
+}
+
+/* A systemd unit by its cgroup's directory. */
+struct unit {
+	struct bytes name;  /* empty: systemd does not manage the cgroup */
+	struct opt_i64 uid; /* of the user whose manager has it; unknown: the system's */
+};
+
+/* "user@1000.service" */
+static struct opt_i64 uid_of_manager(const struct bytes *name)
+{
+	static const char start[] = "user@";
+	static const char end[] = ".service";
+	size_t len = name->len - (sizeof(end) - 1);
+	struct opt_i64 ret = {0};
+
+	if (!begins_with(name, start) || !ends_with(name, end) || len > sizeof(start) - 1 + 10)
+		return ret;
+	for (size_t i = sizeof(start) - 1; i < len; i++) {
+		if (!isdigit((unsigned char)name->data[i]))
+			return (struct opt_i64){0};
+		ret.value = ret.value * 10 + (name->data[i] - '0');
+		ret.known = true;
+	}
+	return ret;
+}
+
+/* A unit is below slices only. Below anything else a directory with such a name belongs to a
+ * container, or to the program of the unit, and no systemctl of this machine reaches it. */
+static struct unit unit_of(const struct bytes *at)
+{
+	static const char *const roots[] = {"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/unified/",
+					    "/sys/fs/cgroup/"};
+	struct unit ret = {0};
+	struct bytes left = *at;
+	size_t i = 0;
+
+	while (i < 3 && !(at->data && begins_with(at, roots[i])))
+		i++;
+	if (i == 3)
+		return ret;
+	left.data += strlen(roots[i]);
+	left.len -= strlen(roots[i]);
+	for (;;) {
+		const char *slash = memchr(left.data, '/', left.len);
+		struct bytes name = {left.data, slash ? (size_t)(slash - left.data) : left.len};
+		struct opt_i64 uid = uid_of_manager(&name);
+
+		if (!slash) {
+			if (ends_with(&name, ".service") || ends_with(&name, ".scope") ||
+			    ends_with(&name, ".slice"))
+				ret.name = name;
+			return ret;
+		}
+		if (uid.known && !ret.uid.known)
+			ret.uid = uid;
+		else if (!ends_with(&name, ".slice"))
+			return ret;
+		left.len -= name.len + 1;
+		left.data = slash + 1;
+	}
 }
 
 static int fill_unit(const struct snippet_of *of, char **ret)
 {
-	const struct bytes *at = &of->job->limit_at;
-	size_t skip = is_unit(at) ? directory_len(at) + 1 : at->len;
+	struct unit unit = unit_of(&of->job->limit_at);
 
-	return skip < at->len ? word_of(at->data + skip, at->len - skip, "", ret) : 0;
+	return word_of(unit.name.data, unit.name.len, "", ret);
+}
+
+/* Only the user's own processes reach the user's manager. */
+static int fill_systemctl(const struct snippet_of *of, char **ret)
+{
+	struct unit unit = unit_of(&of->job->limit_at);
+	unsigned int uid = (unsigned int)unit.uid.value;
+	char name[256];
+
+	if (!unit.name.len)
+		return 0;
+	if (!unit.uid.known)
+		return text_print(ret, "sudo systemctl");
+	invoker_user_name(uid, name, sizeof(name));
+	if (bytes_equal(&of->model->run.user, &(struct bytes){name, strlen(name)}))
+		return text_print(ret, "systemctl --user");
+	return text_print(ret, "sudo -u '#%u' XDG_RUNTIME_DIR=/run/user/%u systemctl --user", uid,
+			  uid);
+}
+
+static bool is_of_v1(const struct bytes *at)
+{
+	return begins_with(at, "/sys/fs/cgroup/memory/");
 }
 
 /* The limit file of a cgroup that systemd does not manage. */
 static int fill_limit_file(const struct snippet_of *of, char **ret)
 {
-	static const char v1[] = "/sys/fs/cgroup/memory/";
 	const struct bytes *at = &of->job->limit_at;
-	bool old = at->len > sizeof(v1) - 1 && !memcmp(at->data, v1, sizeof(v1) - 1);
 
-	if (!of->job->limit_bytes.known || is_unit(at))
+	if (!of->job->limit_bytes.known || unit_of(at).name.len)
 		return 0;
-	return word_of(at->data, at->len, old ? "/memory.limit_in_bytes" : "/memory.max", ret);
+	return word_of(at->data, at->len, is_of_v1(at) ? "/memory.limit_in_bytes" : "/memory.max",
+		       ret);
+}
+
+static int fill_low_file(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *at = &of->job->limit_at;
+
+	return unit_of(at).name.len ? 0 : word_of(at->data, at->len, "/memory.low", ret);
 }
 
 static int fill_cgroup(const struct snippet_of *of, char **ret)
@@ -163,16 +253,24 @@ static int fill_slurm_job(const struct snippet_of *of, char **ret)
 	return len ? word_of(id + 5, len, "", ret) : 0;
 }
 
-/* The distinct pages that the job read. */
+/*
+ * The distinct pages that the job read, without those that it wrote. Pages that came back may be
+ * pages that were written again, but no more than were written: then the value is the most that it
+ * can be.
+ */
 static double data_bytes(const struct snippet_of *of)
 {
 	const struct counts *c = &of->job->counts;
+	struct opt_i64 brought = counts_sum(c, SUM_OF(TERMS_brought_pages));
 	struct opt_i64 added = counts_sum(c, SUM_OF(TERMS_added_pages));
 	struct opt_i64 refaults = counts_get(c, C_refaults);
+	int64_t again;
 
-	if (!added.known || !refaults.known || !of->model->run.page_size_bytes.known)
+	if (!brought.known || !added.known || !refaults.known ||
+	    !of->model->run.page_size_bytes.known)
 		return 0;
-	return (double)(added.value - refaults.value) *
+	again = refaults.value - (added.value - brought.value);
+	return (double)(brought.value - (again > 0 ? again : 0)) *
 	       (double)of->model->run.page_size_bytes.value;
 }
 
@@ -203,11 +301,19 @@ static int fill_limit_mib(const struct snippet_of *of, char **ret)
 	return wanted > 0 ? number_of(wanted / MIB, ret) : 0;
 }
 
-static int fill_data(const struct snippet_of *of, char **ret)
+static int fill_limit_now(const struct snippet_of *of, char **ret)
+{
+	const struct opt_i64 *limit = &of->job->limit_bytes;
+
+	return limit->known ? number_of((double)limit->value, ret) : 0;
+}
+
+/* The first version of cgroups protects nothing. */
+static int fill_low(const struct snippet_of *of, char **ret)
 {
 	double bytes = data_bytes(of);
 
-	return bytes > 0 ? number_of(bytes, ret) : 0;
+	return bytes > 0 && !is_of_v1(&of->job->limit_at) ? number_of(bytes, ret) : 0;
 }
 
 static int fill_run(const struct snippet_of *of, char **ret)
@@ -228,13 +334,16 @@ static const struct placeholder {
 	{"%DIRECTORY%", fill_directory, "DIRECTORY"},
 	{"%FILE%", fill_file, "FILE"},
 	{"%COMMAND%", fill_command, "COMMAND"},
+	{"%SYSTEMCTL%", fill_systemctl, "sudo systemctl"},
 	{"%UNIT%", fill_unit, "UNIT.service"},
 	{"%CGROUP%", fill_cgroup, "/sys/fs/cgroup/GROUP"},
 	{"%LIMIT_FILE%", fill_limit_file, "/sys/fs/cgroup/GROUP/memory.max"},
 	{"%SLURM_JOB%", fill_slurm_job, "JOBID"},
 	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
 	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
-	{"%DATA_BYTES%", fill_data, "BYTES"},
+	{"%LIMIT_NOW%", fill_limit_now, "BYTES_BEFORE"},
+	{"%LOW_FILE%", fill_low_file, "/sys/fs/cgroup/GROUP/memory.low"},
+	{"%LOW_BYTES%", fill_low, "BYTES"},
 	{"%RUN%", fill_run, "last"},
 	{"%DB%", fill_db, "cachemon.db"},
 };
