@@ -17,6 +17,8 @@ struct step {
 	uint64_t number[ARGS_MAX]; /* 0 where it is not given */
 };
 
+/* Random places from here on are those of this number, from 0; 0 changes nothing. */
+void step_places(int number);
 /* Exits with a message when the step is none, or when a call fails. */
 void step_perform(const struct step *s);
 

@@ -495,6 +495,13 @@ def one_at_a_time():
         run = Run().job({"/d": counters}, cpu_s=cpu_s).machine().pattern(pattern)
         if ("one-read-at-a-time" in run.views().find()) != found:
             wrong.append(f"{what}: found is {not found}")
+    # Counters alone show the pattern: it is sure enough unless the kernel reads ahead.
+    for what, ahead, pattern, found in (("nothing ahead", 2000, "random", True), ("ahead", 3000, "random", False),
+                                        ("mapped", 0, "mmap_random", True), ("no order known", 0, "unknown", False)):
+        run = Run().job({"/d": {**COLD, "windows_async": ahead}}).machine().pattern(pattern, confidence=0.4)
+        rows = run.views().find().get("one-read-at-a-time", [])
+        if [row["confidence"] for row in rows] != [0.7] * found:
+            wrong.append(f"by counters, {what}: {rows}")
     return wrong
 
 
