@@ -7,7 +7,7 @@
 
 	iif(r.sliced, NULL, x.read_calls) AS read_calls,  -- calls; buffered reads that looked up a page
 	iif(r.sliced, NULL, x.read_bytes) AS read_bytes,  -- bytes; what they returned
-	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages those reads asked for
+	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages that those reads requested
 	iif(r.sliced, NULL, @hits(x.)@) AS hits,
 		-- @about(hits)@
 	iif(r.sliced, NULL, @hit_ratio(x.)@) AS hit_ratio,

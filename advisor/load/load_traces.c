@@ -171,7 +171,7 @@ static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 {
 	const uint8_t *data = sqlite3_column_blob(s, 2);
 	size_t size = (size_t)sqlite3_column_bytes(s, 2);
-	const char *what = "its bytes are no events";
+	const char *what = "the data is not a list of events";
 	int r = -EBADMSG;
 
 	/* Otherwise a missing chunk would go unnoticed. */
@@ -179,9 +179,9 @@ static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 		r = c->take ? hand_out_events(c, data, size)
 			    : keep_events(c, sqlite3_column_int64(s, 1), data, size);
 	if (r == -ENOMEM)
-		what = "there is no memory for it";
+		what = "out of memory";
 	else if (r == -E2BIG)
-		what = "it is longer than any that is recorded";
+		what = "the trace is longer than any recorded trace";
 	if (r)
 		errtext_set(c->err, r, "the trace of file %lld cannot be used: chunk %lld: %s",
 			    (long long)c->file_id, (long long)c->seq, what);

@@ -63,7 +63,7 @@ static const char *too_few(struct arena *arena, size_t nr)
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		 "it was at work for %zu %s, and from fewer than %d nobody knows what is usual", nr,
+		 "only %zu %s had activity; at least %d are needed to find what is usual", nr,
 		 nr == 1 ? "interval" : "intervals", SERIES_CELLS_MIN);
 	return arena_bytes(arena, text, strlen(text)).data;
 }

@@ -296,14 +296,14 @@ double series_lowest(enum series_figure f)
 	return f >= FIGURE_AVAILABLE ? -INFINITY : 0;
 }
 
-#define A_LOOKUP  "misses are counted among lookups"
-#define A_READ	  "a read looks up each of its pages, and its misses are among them"
-#define A_VOLUME  "readahead goes as far as the reading does, and begins with a miss"
-#define A_REFAULT "a page that comes again is a miss, or prefetched"
-#define AN_EVENT  "pages evicted unused are counted among evictions"
-#define A_GROWTH  "what comes into the cache and what leaves it is its growth"
-#define A_PART	  "the job's page cache is part of its memory"
-#define A_COPY	  "to read is to copy, which takes CPU time in any job"
+#define A_LOOKUP  "lookups include misses"
+#define A_READ	  "a read looks up each of its pages, including the misses"
+#define A_VOLUME  "readahead begins with a miss and follows the reads"
+#define A_REFAULT "a refault is a miss or a prefetch"
+#define AN_EVENT  "evictions include pages evicted unused"
+#define A_GROWTH  "the cache grows by added pages and shrinks by evictions"
+#define A_PART	  "the job's memory includes its page cache"
+#define A_COPY	  "reads copy data, which takes CPU time in any job"
 
 static const struct {
 	enum series_figure a, b;

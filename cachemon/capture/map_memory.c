@@ -122,8 +122,8 @@ static int check_memlock(uint64_t bytes, bool for_run, struct errtext *err)
 	if (!for_run && privileges_permitted() & PRIVILEGE(CAP_SYS_RESOURCE))
 		return 0;
 	return errtext_set(err, -EPERM,
-			   "the probes take %s of locked memory and the limit is %s: raise it "
-			   "(ulimit -l, LimitMEMLOCK=), or give CAP_SYS_RESOURCE, which may",
+			   "the probes need %s of locked memory, but the limit is %s: raise it "
+			   "(ulimit -l, LimitMEMLOCK=), or grant CAP_SYS_RESOURCE",
 			   human_bytes(bytes).text, human_bytes(limit).text);
 }
 
@@ -187,8 +187,8 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 		wait_for_room(&mounts, bytes, room);
 		if (room->bytes < bytes)
 			r = errtext_set(err, -ENOMEM,
-					"the probes take %s of memory, and of the limit of %s of "
-					"the cgroup cachemon runs in (%s) %s are left: raise it, "
+					"the probes need %s of memory, but in the limit of %s of "
+					"cachemon's cgroup (%s) only %s are left: raise the limit, "
 					"or run cachemon in another cgroup",
 					human_bytes(bytes).text,
 					human_bytes(room->limit_bytes).text, room->cgroup,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: cache-too-small
--- title: a little more cache would turn many misses into hits
+-- title: slightly more cache would turn many misses into hits
 -- version: 1
 -- severity: low where the curve does not fit what was measured or has no second opinion; else high when the
 --           stall that it would save is at least high_share of the wall time, medium when at least
@@ -9,10 +9,10 @@
 -- needs facts: v_curve_fact.present_pages
 -- needs counters: evicted_reclaim_memcg refaults demand_pages prefetched_pages evicted_reclaim evicted_unused
 --           evicted_dontneed evicted_drop_caches evicted_direct_io evicted_other
--- param max_growth = 2.0 ratio -- of the present size: what may be called a little more
--- param min_drop = 0.05 ratio -- of all lookups that would hit instead
--- param min_evicted_pages = 4096 pages -- taken by reclaim; without it the cache was not full
--- param min_returned_pages = 2048 pages -- came back after reclaim; without it nothing was missed
+-- param max_growth = 2.0 ratio -- of the present size: what counts as slightly more
+-- param min_drop = 0.05 ratio -- of all lookups, which would become hits
+-- param min_evicted_pages = 4096 pages -- evicted by reclaim; with fewer the cache was not full
+-- param min_returned_pages = 2048 pages -- read again after reclaim; with fewer little was missed
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH here AS ( -- the curve at the smallest size that is not below the present one
@@ -59,7 +59,7 @@ SELECT
 	END AS severity,
 	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'there%' THEN 0.5 ELSE 0.4 END
 		AS confidence,
-	printf('with %,d pages of cache instead of %,d, %.0f %% of the lookups would miss instead of %.0f %%%s',
+	printf('with a cache of %,d pages instead of %,d, the miss ratio would be %.0f %% instead of %.0f %%%s',
 		g.want_pages, g.present_pages, 100 * g.want_miss_ratio, 100 * g.miss_ratio,
 		coalesce('; uncertain: ' || g.uncertain, '')) AS summary,
 	json_array(

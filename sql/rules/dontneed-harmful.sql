@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontneed-harmful
--- title: pages dropped by advice were read again
+-- title: pages that DONTNEED advice dropped were read again
 -- version: 4
--- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
+-- severity: high when the stall they explain is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
 -- needs tables: advice
 -- param min_returned_share = 0.3 ratio -- of the pages that the advice dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
--- param max_memory_share = 0.95 ratio -- of the memory available or the limit: what the job read would have fitted
+-- param max_memory_share = 0.95 ratio -- of the available memory or the limit: what the job read must fit in this
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH own AS ( -- what the job's own calls dropped; DONTNEED of others is evicted-by-neighbour
@@ -53,8 +53,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
-	printf('of %,d pages that the job''s own calls dropped, %,d came back%s', c.pages_dropped, c.returned_pages,
-		iif(c.others_pages, printf(', %,d of them for others', min(c.others_pages, c.returned_pages)), '')) AS summary,
+	printf('the job''s own calls dropped %,d pages, %,d of which were read again%s', c.pages_dropped, c.returned_pages,
+		iif(c.others_pages, printf(' (%,d of them by other processes)', min(c.others_pages, c.returned_pages)), '')) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_dropped', 'value', c.pages_dropped, 'unit', 'pages',
 			'scope', 'directory'),

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: fuse-drops-cache
--- title: a filesystem drops its cached pages, and they are read again
+-- title: a filesystem invalidates cached pages that are read again
 -- version: 1
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -36,7 +36,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('%s dropped %,d cached pages as stale, %,d of which were read again',
+	printf('%s invalidated %,d cached pages, %,d of which were read again',
 		coalesce(c.type, 'its filesystem'), c.evicted_invalidate, c.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.invalidate', 'value', c.evicted_invalidate, 'unit', 'pages',

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: mmap-random-faults
--- title: random touches of a mapping fetch read-around that nobody uses
+-- title: random access to a mapping fetches neighbouring pages that are not used
 -- version: 3
 -- lever: direct
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: faults_major prefetched_mmap_around mapped_pages_upper_bound
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_major_faults = 200 faults -- that had to read
 -- param min_around_per_fault = 4.0 ratio -- pages fetched around a fault
--- param min_unused_share = 0.3 ratio -- of the pages around the faults; 16 of them are mapped with it, and may be used
+-- param min_unused_share = 0.3 ratio -- of the pages around the faults; up to 16 are mapped with the fault and may be used
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH around AS (
@@ -44,7 +44,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.9, c.pattern_confidence) AS confidence,
-	printf('%,d faults at random places fetched %,d pages around them', c.faults_major,
+	printf('%,d faults at random offsets fetched %,d neighbouring pages', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: random-with-readahead
--- title: random reads bring in neighbours that nobody uses
+-- title: readahead during random reads fetches pages that are not used
 -- version: 3
 -- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
@@ -8,9 +8,9 @@
 -- needs counters: evicted_unused used used_late
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
--- param min_unused_share = 0.4 ratio -- of the prefetched pages of known fate, those still cached included
--- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, of the files of a directory together
--- param max_in_order_share = 0.9 ratio -- of the steps of a file that is read again; beyond it is read in order
+-- param min_unused_share = 0.4 ratio -- of the prefetched pages with a known fate, including those still cached
+-- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, summed over the files of a directory
+-- param max_in_order_share = 0.9 ratio -- of the steps in a file that is read again; above this it is read sequentially
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH unused AS (
@@ -66,11 +66,11 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	iif(c.files = 1, 'it is read ', printf('%,d files are read ', c.files)) ||
-		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
-		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages, ': pages were fetched ahead, and ',
-			printf(': of %,d pages fetched ahead, ', c.ahead_pages)) ||
-		printf('%,d were not used', c.unused_pages) AS summary,
+	iif(c.files = 1, 'the file is read ', printf('%,d files are read ', c.files)) ||
+		iif(c.again, 'repeatedly and out of order', 'at random without RANDOM advice') ||
+		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages,
+			printf('; %,d prefetched pages were not used', c.unused_pages),
+			printf('; %,d of %,d prefetched pages were not used', c.unused_pages, c.ahead_pages)) AS summary,
 	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'files'),

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-large
--- title: windows are far larger than what is read before the stream moves on
+-- title: readahead windows are much larger than the sequential runs
 -- version: 1
 -- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
@@ -8,8 +8,8 @@
 -- needs counters: evicted_unused used used_late
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
--- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
--- param min_waste_share = 0.3 ratio -- of what the setting in force fetches in the recorded reads
+-- param min_fidelity = 0.95 ratio -- of the windows, reproduced exactly; below this no prediction
+-- param min_waste_share = 0.3 ratio -- of the pages that the setting in force fetches
 -- param min_pages_saved = 4096 pages -- 16 MiB of 4 KiB pages
 -- param max_more_misses = 0.25 ratio -- of the pages saved
 -- param medium_share = 0.05 ratio -- of the wall time
@@ -51,7 +51,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads fetch %,d pages fewer and miss %s', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads would fetch %,d fewer pages and miss %s', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.saved_pages,
 		CASE sign(c.misses - c.now_misses) WHEN 0 THEN 'no more'
 			WHEN 1 THEN printf('%,d more', c.misses - c.now_misses)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-small
--- title: sequential reading is held back by the largest window that is allowed
+-- title: the maximum readahead window limits sequential reads
 -- version: 3
 -- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
@@ -8,14 +8,14 @@
 -- needs counters: stall_ns stalls wall_ns cpu_ns
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
--- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
--- param max_present_kb = 512 KiB -- the window in force; a larger one is seldom what holds a reader back
+-- param min_fidelity = 0.95 ratio -- of the windows, reproduced exactly; below this no prediction
+-- param max_present_kb = 512 KiB -- the window in force; a larger one seldom limits a reader
 -- param min_requests_saved = 0.3 ratio -- of the requests in the recorded reads
--- param max_waste_share = 0.1 ratio -- of what the larger window fetches; of a mapped file, whose use is not seen: more than now
--- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
--- param min_pages_per_request = 2 pages -- a stream: more than the page that is asked for
+-- param max_waste_share = 0.1 ratio -- of the pages that the larger window fetches; for mapped files, the increase over the present window
+-- param min_requests = 64 requests -- in the recorded reads; fewer are not a stream
+-- param min_pages_per_request = 2 pages -- a stream fetches more than the requested page
 -- param min_waits = 8 waits -- in the file; fewer are chance, as of prefetch-late
--- param min_stall_share = 0.05 ratio -- of the run, waited for in the file
+-- param min_stall_share = 0.05 ratio -- of the run, spent waiting for the file
 -- param medium_share = 0.1 ratio -- of the wall time
 -- param high_share = 0.3 ratio -- of the wall time
 WITH other AS (
@@ -58,7 +58,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.8 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads make %,d requests instead of %,d', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads would make %,d requests instead of %,d', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.requests, c.now_requests) AS summary,
 	json_array(
 		json_object('metric', 'whatif.requests', 'value', c.now_requests, 'unit', 'requests',

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-unused
--- title: pages that advice brought in were not read
+-- title: pages that WILLNEED advice fetched were not read
 -- version: 2
--- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
+-- severity: high when the stall they explain is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: advice
 -- needs facts: v_asked.evicted_unused v_asked.used
--- param min_unused_share = 0.4 ratio -- of the pages brought whose fate is known
+-- param min_unused_share = 0.4 ratio -- of the fetched pages with a known fate
 -- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
@@ -40,9 +40,9 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %s pages that advice brought, %,d were not read, %,d of them evicted before',
+	printf('WILLNEED advice fetched %s pages; %,d of them were not read, and %,d of those were evicted',
 		-- A call that ran when the run began may have brought some that nobody counted.
-		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'the'), b.unused_pages, b.evicted_unused) AS summary,
+		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'some'), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',
 			'scope', 'advice'),

@@ -111,7 +111,7 @@ def without_scripts(browser, pages):
     equal("buttons that do nothing", browser.js("return document.querySelectorAll('button').length"), 0)
     equal("characters", browser.js(text), with_script)
     on_paper = browser.printed()
-    for words in ("What to change", "Which parts of files", "How it was measured", "part-00059.bin"):
+    for words in ("What to change", "Parts of files that were read", "Measurement", "part-00059.bin"):
         check(words in on_paper, f"not on paper: {words}")
     summary = browser.find("#measured summary")[0]
     summary.click()

@@ -269,12 +269,12 @@ def several_runs_a_side(world, stack):
 
 @part.case
 def same_runs_a_side(world, stack):
-    """The same job eight times: the verdict is as p has it, and says what would have been seen."""
+    """The same job eight times: the verdict follows p and names the detectable change."""
     runs = [with_defaults(world, stack, "small", 1) for _ in range(8)]
     job, time = grouped(world, runs[::2], runs[1::2])
     if time["p_adjusted"] > LEVEL:
         equal("verdict", job["verdict"]["result"], "no-difference")
-        check("would have been seen" in job["verdict"]["sentence"], job["verdict"]["sentence"])
+        check("would be detected" in job["verdict"]["sentence"], job["verdict"]["sentence"])
 
 
 @part.case

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Grades of directories: a job that reads one directory well and another badly gets different grades for
+"""Directory grades: a job that reads one directory well and another badly gets different grades for
 them, which follow from what it did, on ext4 and xfs."""
 
 import math

@@ -57,7 +57,7 @@ class SlicedWorld(World):
         for name, (value, low, high) in ESTIMATES.items():
             row = (name, None, None, None, TOO_WIDE) if name in absent else (name, value, low, high, None)
             db.execute("INSERT INTO estimate VALUES (1, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice saw such a read')")
+        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice contained such a read')")
         made.close()
         return made.path
 
@@ -139,7 +139,7 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
     verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("What to change")[0])
     check(TOO_WIDE in verdict, f"the verdict does not say why there is no hit ratio: {verdict}")
-    check("No fix found, but not all rules could be judged" in verdict,
+    check("No fix found, but some rules could not be judged" in verdict,
           f"the verdict does not say that rules were not judged: {verdict}")
 
 
@@ -154,7 +154,7 @@ def a_budget_that_is_not_kept_names_what_helps(world, stack):
         return re.search(r"over the budget of 1\.0 %.*?(?= \d|$)", flat(world.told(path, "report", "text")))[0]
 
     said = budget(0.03)
-    check("A larger --max-overhead" in said and "longer job" in said, said)
+    check("raise --max-overhead" in said and "longer job" in said, said)
     check("--interval" not in said, f"the interval changes nothing in a sliced run: {said}")
     said = budget(6.83)
     check("--max-overhead" not in said and "longer job" in said, f"no budget is as large: {said}")

@@ -97,7 +97,7 @@ def predictions_begin_with_a_verdict(world, _stack):
                           f"{actual['waits']:,} ({fewer:.0f} % fewer)"), f"the verdict is: {said}")
     alike = [s["setting"] for s in job["settings"] if not s["actual"] and not s["best"] and
              s["waits"] == actual["waits"] and s["read_pages"] == actual["read_pages"]]
-    table = text.split("Files that are read")[1].split("Files that are mapped")[0]
+    table = text.split("Read files: ")[1].split("Mapped files: ")[0]
     check(alike, "no setting is the same as what was in force: nothing is tested")
     equal("settings in the table", {line.split()[0] for line in table.split("\n")[2:] if " MiB" in line},
           {"as"} | {s["setting"] for s in job["settings"] if not s["actual"] and s["setting"] not in alike})

@@ -298,7 +298,7 @@ def a_small_job_is_recorded_whole(world, stack):
     same("the file", lookups(stored.entries(world.dev)), logged(log))
     equal("pages looked up", stored.sample["distinct_pages"], stored.sample["pages"])
     equal("their error", stored.sample["distinct_error"], 0)
-    equal("why of the others none are", stored.absent, {0: "of the watched job alone"})
+    equal("why of the others none are", stored.absent, {0: "of the watched job only"})
 
 
 @part.case

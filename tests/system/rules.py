@@ -462,20 +462,22 @@ def praise_is_borne():
     good = {"overall": 0.95, "hits": 1.0, "prefetch": None, "eviction": 1.0, "stall": 0.98}
     wrong = []
     for what, counters, scores, praise, words in (
-            ("all good", WELL, good, True, "waited for reads 2.0 % of its time"),
+            ("all good", WELL, good, True, "spent 2.0 % of its time waiting for reads"),
             ("cold", COLD, {**good, "stall": 0.55, "cpu_s": 70}, False,
-             "no known finding explains it: the job waited for reads 39.1 % of its time, and 42,000 of 50,000"),
-            ("few hits", {**COLD, "stall_ns": SECOND}, good, False, "1.0 % of its time, and 42,000 of 50,000"),
+             "no rule explains the low grade: the job spent 39.1 % of its time waiting for reads, and 42,000 of "
+             "50,000"),
+            ("few hits", {**COLD, "stall_ns": SECOND}, good, False,
+             "1.0 % of its time waiting for reads, and 42,000 of 50,000"),
             ("past the cache", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                 "direct_read_bytes": 48 << 20}, good, False,
-             "2.0 % of its time, and 48 MiB were read past the cache"),
+             "2.0 % of its time waiting for reads, and 48 MiB were read with O_DIRECT"),
             ("faults that read", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                   "faults_major": 2000}, good, False,
-             "2.0 % of its time, and 2,000 faults had to read"),
+             "2.0 % of its time waiting for reads, and 2,000 faults had to read"),
             ("faults beside hits", {**WELL, "faults_major": 50000}, good, False, "and 50,000 faults had to read"),
             ("a bad grade", WELL, {**good, "eviction": 0.4}, False, "eviction is graded E"),
             ("no grades", WELL, {}, False, "no grade"),
-            ("waits unknown", {**WELL, "stall_ns": None}, good, False, "waited was not measured")):
+            ("waits unknown", {**WELL, "stall_ns": None}, good, False, "the waiting time was not measured")):
         said = sentence(counters, **scores)
         if ("serves" in said) != praise or words not in said:
             wrong.append(f"{what}: {said}")
@@ -535,7 +537,7 @@ def what_is_read_again_is_not_random():
     """The pattern is the rule's ground, so the sentence has to be that pattern's."""
     wrong = []
     for pattern, word in (("random", "at random"), ("mixed", "at random"),
-                          ("shuffled_epoch", "at random"), ("reread", "again")):
+                          ("shuffled_epoch", "at random"), ("reread", "repeatedly")):
         said = sentence_of("random-with-readahead",
                            Run().job({"/d": RANDOM}).machine().pattern(pattern))
         if word not in said or (pattern == "reread" and "random" in said):
@@ -584,9 +586,9 @@ def beside(run, started_s, cgroup):
 def another_job_is_named():
     """Whose cgroup holds the evictor's, if it was watched at that time; else it is a command."""
     wrong = []
-    for started_s, cgroup, name, words in ((50, "/jobs/2", "indexer", "job indexer pushed"),
-                                           (101, "/jobs/2", "tar", "tar pushed"),
-                                           (50, "/jobs/23", "tar", "tar pushed")):
+    for started_s, cgroup, name, words in ((50, "/jobs/2", "indexer", "job indexer evicted"),
+                                           (101, "/jobs/2", "tar", "tar evicted"),
+                                           (50, "/jobs/23", "tar", "tar evicted")):
         run = beside(Run().job({"/data": LOOP}), started_s, cgroup)
         run.pushed(evictor_kind="others", evictor="tar", evictor_cgroup=b"/jobs/2/step", pages=20000,
                    owner_path=b"/data")

@@ -129,7 +129,7 @@ def ledger_of_advice(world, _):
                                 (("dontneed", "fadvise"), "harmful", "10,000 of the 20,000"),
                                 (("sequential", "fadvise"), "helped", "windows were larger"),
                                 (("noreuse", "fadvise"), "no effect", "reclaimed"),
-                                (("normal", "fadvise"), None, "took back"),
+                                (("normal", "fadvise"), None, "revoking"),
                                 (("random", "madvise"), "redundant", "cached")):
         equal(f"verdict of {key}", found[key]["verdict"], verdict)
         check(words in found[key]["verdict_why"], f"{key}: {found[key]['verdict_why']}")

@@ -173,7 +173,7 @@ def every_format_tells_it(world, stack):
     for verb in "report", "advise":
         for form in "text", "md", "html":
             told = " ".join(world.tool.run(verb, "--db", db, "--format", form).split())
-            check("What stands out over time" in told, f"{verb} as {form} has no such part")
+            check("Changes over time" in told, f"{verb} as {form} has no such part")
             check(before in told, f"{verb} as {form} does not say {before}")
         told = json.loads(world.tool.run(verb, "--db", db, "--format", "json"))
         equal(f"{verb} as JSON", told["jobs"][0]["series"], series)

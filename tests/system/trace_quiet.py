@@ -20,7 +20,7 @@ ME = os.path.abspath(__file__)
 QUIET = 8192  # TRACE_QUIET_MAX of bpf/trace.h
 HOT, FAR = 16, 512  # pages that are read again and again, and the file's others
 MORE = 4000
-WHY = "it is read from the cache alone: thousands of reads brought nothing"
+WHY = "it is read only from the cache: thousands of reads fetched no page"
 
 part = Part(__doc__)
 

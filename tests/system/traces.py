@@ -360,7 +360,7 @@ def an_event_that_is_lost(world, stack):
 def more_events_than_are_kept(world, stack):
     trace, result = run_long(world, stack, LONG + 5000)
     equal("state", (trace.state, trace.reason),
-          ("broken", "it has more events than are kept of one file"))
+          ("broken", "its trace exceeds the limit of events per file"))
     kept, _ = prefix_of(trace, result)
     check(LONG - 1000 < kept <= LONG, f"{kept} reads are kept")
 
@@ -370,7 +370,7 @@ def reads_that_bring_nothing(world, stack):
     """Reads of cached pages in a row end a trace, but not those before the last page came."""
     trace, result = run_long(world, stack, 3 * QUIET, loses_every=2 * QUIET)
     equal("state", (trace.state, trace.reason),
-          ("broken", "it is read from the cache alone: thousands of reads brought nothing"))
+          ("broken", "it is read only from the cache: thousands of reads fetched no page"))
     prefix_of(trace, result)
     came = max(i for i, e in enumerate(trace.events) if e.kind == "ADD")
     equal("reads after the last page that came",
@@ -436,7 +436,7 @@ def level_cold_has_none(world, stack):
     watch.end()
     equal("traces", len(traces.files_of(watch.db)), 0)
     equal("why", watch.query("SELECT reason FROM trace_absent"),
-          "the level is cold: reads are not seen")
+          "level cold does not observe reads")
 
 
 def main():

@@ -241,7 +241,7 @@ def totals_beyond_any_job(world, stack):
     valid(told, "whatif-cache")
     job, = json.loads(told)["jobs"]
     equal("curve", job["curve"], None)
-    check("more lookups" in job["absent"], job["absent"])
+    check("number of lookups is impossible" in job["absent"], job["absent"])
 
 
 @part.case

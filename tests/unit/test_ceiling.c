@@ -85,7 +85,7 @@ static void test_not_known(void **state)
 
 	in = two_epochs();
 	in.read_bytes = f64(140);
-	assert_non_null(strstr(ceiling_of(&in).reason, "one and a half times"));
+	assert_non_null(strstr(ceiling_of(&in).reason, "less than 1.5 times"));
 
 	in = two_epochs();
 	memcpy(broken, points, sizeof(points));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* Grades of directories: from the counters of a database, against the formulas by hand. */
+/* Directory grades: from the counters of a database, against the formulas by hand. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>
@@ -97,7 +97,7 @@ static void test_by_hand(void **state)
 	assert_grade(&a, BADLY, GRADE_OVERALL,
 		     0.2 * bad_hits + 0.2 * bad_prefetch + 0.2 * bad_eviction + 0.4 * 0.72, 'E');
 	assert_non_null(strstr(analysis_directory_of(&a, BADLY)->grades[GRADE_STALL].formula,
-			       "stall 2.800 s / the greater of the job's wall 10.000 s"));
+			       "stall 2.800 s / the larger of wall time 10.000 s"));
 	/* What the two lack makes up what the job lacks. */
 	assert_true(fabs(a.jobs[0].grades[GRADE_STALL].score.value - (0.98 + 0.72 - 1)) < 1e-9);
 	analysis_free(&a);
@@ -114,9 +114,9 @@ static void test_absent_is_no_grade(void **state)
 	assert_none(&a, UNKNOWN, GRADE_STALL, "not measured");
 	assert_none(&a, UNKNOWN, GRADE_HITS, "not measured");
 	/* Written alone: nobody asked, so nobody waited and nothing hit. */
-	assert_none(&a, WRITTEN, GRADE_STALL, "nothing was asked");
-	assert_none(&a, WRITTEN, GRADE_HITS, "no page was asked for");
-	assert_none(&a, WRITTEN, GRADE_PREFETCH, "nothing was prefetched");
+	assert_none(&a, WRITTEN, GRADE_STALL, "nothing could stall");
+	assert_none(&a, WRITTEN, GRADE_HITS, "no page was requested");
+	assert_none(&a, WRITTEN, GRADE_PREFETCH, "no prefetched page");
 	assert_grade(&a, WRITTEN, GRADE_EVICTION, 1, 'A');
 	assert_null(analysis_directory_of(&a, 99));
 	analysis_free(&a);

@@ -38,8 +38,7 @@ static void test_doubt(void **state)
 	put_file(f, 2, "/b?");
 	put_file(f, 3, "/c?");
 	a = world_analyse(f);
-	assert_string_equal(world_unjudged(&a, "doubts"),
-			    "nobody knows /a?; and 2 more of the kind");
+	assert_string_equal(world_unjudged(&a, "doubts"), "nobody knows /a?; and 2 more errors");
 	analysis_free(&a);
 
 	/* Found elsewhere: it could be judged. */

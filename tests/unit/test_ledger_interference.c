@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* Who pushed out whose pages: from samples to rows. */
+/* Who evicted whose pages: from samples to rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

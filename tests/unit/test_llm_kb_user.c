@@ -184,9 +184,8 @@ static void test_shared(void **state)
 	assert_int_equal(w->nr_problems, 0);
 	assert_int_equal(find(w, NULL, "quokka", &a, hits), 1);
 	assert_string_equal(hits[0].text,
-			    "a quokka. Do: Which of them came back is not recorded: those count "
-			    "that came back after reclaim and that nobody else can have pushed "
-			    "out.");
+			    "a quokka. Do: The run does not record which of these pages were read "
+			    "again, so only pages that nothing else can have evicted are counted.");
 	arena_free(&a);
 }
 

@@ -182,9 +182,9 @@ static void test_absence_has_a_reason(void **state)
 	begin(f, &run, NULL);
 	assert_refused(f->scratch.db, -ENOENT, "level cold has no per-read hook");
 	run_sql(f->scratch.db, "DELETE FROM reference_absent");
-	assert_refused(f->scratch.db, -ENOENT, "does not say why");
+	assert_refused(f->scratch.db, -ENOENT, "has no reason");
 	run_sql(f->scratch.db, "DROP TABLE reference_sample");
-	assert_refused(f->scratch.db, -ENOENT, "older than they are");
+	assert_refused(f->scratch.db, -ENOENT, "without references");
 }
 
 /* Each on its own copy of a database that loads. */
@@ -194,25 +194,28 @@ static void test_damage_is_refused(void **state)
 		const char *sql, *text;
 		int code;
 	} cases[] = {
-		{"UPDATE reference_chunk SET data = x'', refs = 0", "not as many", -EBADMSG},
-		{"UPDATE reference_chunk SET data = CAST(data || x'80' AS BLOB)",
-		 "inside of a number", -EBADMSG},
+		{"UPDATE reference_chunk SET data = x'', refs = 0", "differ from the recorded",
+		 -EBADMSG},
+		{"UPDATE reference_chunk SET data = CAST(data || x'80' AS BLOB)", "inside a number",
+		 -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffff7f' AS BLOB)",
 		 "too large", -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffffffffffff7f' AS BLOB)",
 		 "too large", -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffff0f' AS BLOB)",
 		 "names no page", -EBADMSG},
-		{"UPDATE reference_chunk SET refs = refs + 1", "as many entries", -EBADMSG},
+		{"UPDATE reference_chunk SET refs = refs + 1", "fewer or more entries", -EBADMSG},
 		{"DELETE FROM reference_page WHERE number = 3", "names no page", -EBADMSG},
 		{"UPDATE reference_page SET number = 1 << 40 WHERE number = 3", "more pages",
 		 -E2BIG},
-		{"UPDATE reference_page SET page_index = -1 WHERE number = 3", "no index",
+		{"UPDATE reference_page SET page_index = -1 WHERE number = 3", "no index or hash",
 		 -EBADMSG},
-		{"UPDATE reference_sample SET refs = refs + 1", "not as many", -EBADMSG},
-		{"UPDATE reference_sample SET lookups = 1", "fewer lookups", -EBADMSG},
-		{"UPDATE reference_sample SET threshold = 0", "not as many", -EBADMSG},
-		{"UPDATE reference_chunk SET lookups = 0 WHERE seq = 1", "order of time", -EBADMSG},
+		{"UPDATE reference_sample SET refs = refs + 1", "differ from the recorded",
+		 -EBADMSG},
+		{"UPDATE reference_sample SET lookups = 1", "contradict each other", -EBADMSG},
+		{"UPDATE reference_sample SET threshold = 0", "differ from the recorded", -EBADMSG},
+		{"UPDATE reference_chunk SET lookups = 0 WHERE seq = 1", "chronological order",
+		 -EBADMSG},
 	};
 	struct reference_sample *s = NULL;
 	struct fixture *f = *state;
@@ -266,10 +269,10 @@ static void test_an_estimate_may_be_above_the_lookups(void **state)
 	assert_int_equal(r.distinct_pages, 1000);
 	references_free(&r);
 	run_sql(f->scratch.db, "UPDATE reference_sample SET distinct_pages = 1008");
-	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	assert_refused(f->scratch.db, -EBADMSG, "number of lookups is impossible");
 	run_sql(f->scratch.db,
 		"UPDATE reference_sample SET distinct_pages = 1001, distinct_error = 0");
-	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	assert_refused(f->scratch.db, -EBADMSG, "number of lookups is impossible");
 	reference_sample_free(s);
 }
 

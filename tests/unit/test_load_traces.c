@@ -144,7 +144,7 @@ static void tampered_with(void **state)
 	sql(path, "CREATE TABLE kept AS SELECT * FROM trace_chunk");
 	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
 		sql(path, harm[i]);
-		assert_refused(path, -EBADMSG, "no events");
+		assert_refused(path, -EBADMSG, "not a list of events");
 		sql(path, "DELETE FROM trace_chunk; INSERT INTO trace_chunk SELECT * FROM kept");
 	}
 	sql(path, "UPDATE trace_chunk SET events = 5000000 WHERE seq = 1");

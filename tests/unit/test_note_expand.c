@@ -78,9 +78,8 @@ static void test_code(void **state)
 /* The first paragraph may be a shared text; a user's note has no section. */
 static void test_action(void **state)
 {
-	static const char want[] =
-		"Which of them came back is not recorded: those count that came back "
-		"after reclaim and that nobody else can have pushed out.";
+	static const char want[] = "The run does not record which of these pages were read again, "
+				   "so only pages that nothing else can have evicted are counted.";
 	struct arena a = {0};
 	struct errtext err = {0};
 	struct note n = parse(&a, HEAD "## What to do\n@returned-by-exclusion@\n");

@@ -96,7 +96,7 @@ static void test_plans(void **state)
 			assert_int_equal(by_trampoline(&plan.choices[ROLE_FADVISE_END]), safe);
 			if (!safe)
 				assert_non_null(strstr(plan.choices[ROLE_FADVISE_END].reason,
-						       "switched out inside of fexit programs"));
+						       "be preempted inside fexit programs"));
 		}
 	}
 	fake_root_remove(&root);

@@ -108,7 +108,8 @@ static void test_each_hook_missing(void **state)
 			if (before->role != c->role || (before->when && before->when != c->when))
 				continue;
 			if (before->kind == c->kind && !strcmp(before->target, c->target))
-				snprintf(why, sizeof(why), "%s:%s is %s here; known is %s",
+				snprintf(why, sizeof(why),
+					 "%s:%s has the prototype %s here; cachemon supports %s",
 					 hook_kind_name(c->kind), c->target, c->protos[0],
 					 before->protos[0]);
 			else
@@ -143,7 +144,8 @@ static void test_all_hooks_missing(void **state)
 {
 	static const char *const words[SPOIL_NR] = {
 		"is not in this kernel", "its prototype cannot be read: Argument list too long",
-		"is void(page*,sneaked_in*) here; known is ", "is not in this kernel"};
+		"has the prototype void(page*,sneaked_in*) here; cachemon supports ",
+		"is not in this kernel"};
 	const struct probe_table *table = probe_table_own();
 	struct kernel_caps caps, whole;
 	struct probe_plan plan;

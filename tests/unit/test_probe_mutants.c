@@ -160,8 +160,8 @@ static void check_reason(const struct kernel_caps *caps, const struct probe_cand
 		snprintf(why, sizeof(why), "%s:%s is not in this kernel", hook_kind_name(c->kind),
 			 c->target);
 	else
-		snprintf(why, sizeof(why), "%s:%s is %s here; known is %s", hook_kind_name(c->kind),
-			 c->target, h->proto, c->protos[0]);
+		snprintf(why, sizeof(why), "%s:%s has the prototype %s here; cachemon supports %s",
+			 hook_kind_name(c->kind), c->target, h->proto, c->protos[0]);
 	assert_contains(said, why);
 }
 

@@ -24,7 +24,8 @@ static void test_whole_kernel(void **state)
 		assert_int_equal(plan.choices[r].state, spare ? PROBE_ABSENT : PROBE_LIVE);
 		assert_string_equal(plan.choices[r].instead, "");
 	}
-	assert_contains(plan.choices[ROLE_TASK_FREE].reason, "not needed: the kernel keeps");
+	assert_contains(plan.choices[ROLE_TASK_FREE].reason,
+			"not needed: the kernel stores task state with the task");
 	assert_int_equal(plan.build, BUILD_DIRECT);
 	assert_false(probe_plan_by_function(&plan, ROLE_READ));
 	for (int g = 0; g < GROUP_NR; g++)
@@ -48,7 +49,7 @@ static void test_roles_that_depend(void **state)
 	assert_true(probe_plan_by_function(&plan, ROLE_READ));
 	assert_true(!plan.choices[ROLE_URING].wanted && plan.choices[ROLE_URING].spare);
 	assert_string_equal(plan.choices[ROLE_URING].reason,
-			    "not needed: the read hook has the range");
+			    "not needed: the read hook reports the range");
 	assert_false(plan.choices[ROLE_TASK_FREE].wanted);
 	caps.build = BUILD_BASIC;
 	make(&caps, &all, &plan);
@@ -71,7 +72,7 @@ static void test_functions_of_modules(void **state)
 	caps.held = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
 	make(&caps, &all, &plan);
 	assert_string_equal(nfs->hook, "kprobe:nfs_file_direct_read");
-	assert_contains(nfs->instead, "in the module nfs, which takes CAP_SYS_ADMIN");
+	assert_contains(nfs->instead, "in the module nfs, which requires CAP_SYS_ADMIN");
 	hook_of(&caps, HOOK_FENTRY, "nfs_file_direct_read")->err = -ENODEV;
 	hook_of(&caps, HOOK_KPROBE, "nfs_file_direct_read")->err = -ENODEV;
 	make(&caps, &all, &plan);
@@ -91,8 +92,8 @@ static void test_not_asked_for(void **state)
 	make(&caps, &cold, &plan);
 	assert_true(plan.viable);
 	assert_false(plan.choices[ROLE_READ].wanted || plan.choices[ROLE_READ].spare);
-	assert_string_equal(plan.choices[ROLE_READ].reason, "not asked for: level cold");
-	assert_string_equal(plan.reason[GROUP_READ], "needs read: not asked for: level cold");
+	assert_string_equal(plan.choices[ROLE_READ].reason, "not requested: level cold");
+	assert_string_equal(plan.reason[GROUP_READ], "needs read: not requested: level cold");
 	assert_false(plan.measured[GROUP_READ] || plan.measured[GROUP_DELAY] ||
 		     plan.measured[GROUP_FATE]);
 	assert_true(plan.measured[GROUP_STALL]);

@@ -165,7 +165,7 @@ static void test_order_of_preference(void **state)
 	assert_string_equal(read->hook, "tp_btf:mm_filemap_get_pages");
 	assert_string_equal(plan.choices[ROLE_SEED].hook, "perf_event:major-faults");
 	assert_string_equal(plan.choices[ROLE_FAULT].hook, "kprobe:filemap_fault");
-	assert_string_equal(plan.choices[ROLE_FORK].reason, "no program plays this role");
+	assert_string_equal(plan.choices[ROLE_FORK].reason, "no program exists for this role");
 
 	/* fentry only: the tracepoint is not there. */
 	hook_of(&caps, HOOK_TP_BTF, "mm_filemap_get_pages")->err = -ENOENT;

@@ -80,13 +80,13 @@ static void each_loss(void **state)
 		  "jobs.1.totals.evicted_pages_lower_bound"}},
 		{"ghosts_dropped = 7",
 		 "refaults",
-		 "7 pages",
+		 "7 evicted pages",
 		 {"jobs.0.totals.refaults_lower_bound"},
 		 {"jobs.0.totals.evicted_pages_lower_bound",
 		  "jobs.0.totals.prefetch.fate_lower_bound"}},
 		{"state_drops = 4",
 		 "all",
-		 "4 tasks got no state",
+		 "4 tasks had no state",
 		 {"jobs.0.lower_bound", "jobs.0.files.0.lower_bound", "jobs.0.files.4.rest",
 		  "jobs.0.files.4.lower_bound", "jobs.0.directories.2.lower_bound"},
 		 {"jobs.1.lower_bound"}},
@@ -196,14 +196,14 @@ static void advice_without_row(void **state)
 	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_advice_full = 6");
 	text = golden_report(*state, REPORT_TEXT, 100);
 	assert_non_null(strstr(text, "no room for 6 pieces of advice"));
-	assert_null(strstr(text, "Such figures carry"));
+	assert_null(strstr(text, "Lower bounds are marked"));
 	free(text);
 }
 
 static void tasks_without_state(void **state)
 {
 	static const char *const words[] = {
-		"it read >=", "missed >=", "waiting  >=", "Such figures carry"};
+		"it read >=", "missed >=", "waiting  >=", "bounds are marked >=."};
 	char *text;
 
 	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_state_drops = 4");
@@ -215,7 +215,7 @@ static void tasks_without_state(void **state)
 static void screen_says_so(void **state)
 {
 	static const char *const words[] = {"Caution: The run was cut short", "4 tasks",
-					    "carry >=."};
+					    "are marked >=."};
 	char *text;
 
 	fixture_sql(*state, "UPDATE run SET state = 'cut', loss_chunk_full = 5, "

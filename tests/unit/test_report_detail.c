@@ -49,7 +49,7 @@ static void why_nobody_pushed_out(void **state)
 	fixture_sql(f, "UPDATE job SET evicted_other = 1 WHERE id = 1");
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the run did not record who made pages leave");
+		    "the run did not record what evicted pages");
 	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions")));
 	cJSON_Delete(json);
 	fixture_sql(f, "UPDATE job SET evicted_other = NULL WHERE id = 1");
@@ -63,7 +63,7 @@ static void why_nobody_pushed_out(void **state)
 	fixture_older(f, 5);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the database has no table interference: an older cachemon recorded it");
+		    "the run was recorded by an older cachemon, without evictors");
 	cJSON_Delete(json);
 }
 
@@ -79,8 +79,8 @@ static void why_there_are_no_epochs(void **state)
 	fixture_sql(f, "UPDATE run SET marks_dropped = 0");
 	json = golden_json(f);
 	assert_text(json, "jobs.0.epochs.absent",
-		    "the job read its files once, or more than twice in an interval, or later "
-		    "passes are not seen");
+		    "the job read its files only once, or more than twice per interval, or later "
+		    "passes were not observed");
 	cJSON_Delete(json);
 	fixture_older(f, 15);
 	json = golden_json(f);
@@ -298,8 +298,7 @@ static void parts_of_a_traced_file(void **state)
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_pages.1"), 2);
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_unused_pages.1"), 1);
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.resident_unused_pages.2"), 1);
-	assert_text(json, "jobs.0.files.1.coverage.absent",
-		    "it is not among the files that were traced");
+	assert_text(json, "jobs.0.files.1.coverage.absent", "it was not traced");
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.traced_files"), 1);
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 0);
 	assert_null(at(json, "jobs.0.timeline.advice_calls.lower_bound"));
@@ -309,8 +308,9 @@ static void parts_of_a_traced_file(void **state)
 	cJSON_Delete(json);
 	fixture_sql(f, "UPDATE trace_chunk SET data = x'ffffffff'");
 	json = golden_json(f);
-	assert_text(json, "jobs.0.files.0.coverage.absent",
-		    "the trace of file 1 cannot be used: chunk 0: its bytes are no events");
+	assert_text(
+		json, "jobs.0.files.0.coverage.absent",
+		"the trace of file 1 cannot be used: chunk 0: the data is not a list of events");
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 1);
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.timeline.advice_calls.lower_bound")));
 	assert_int_equal(number(json, "jobs.0.read_sizes.incomplete_files"), 1);

@@ -134,7 +134,7 @@ static char *on_one_line(char *text)
 static void said(void **state)
 {
 	static const char *const wanted[] = {
-		"Worded by tiny at 127.0.0.1:8080, checked: 2 statements kept, 4 dropped",
+		"Written by tiny at 127.0.0.1:8080 and checked: 2 statements kept, 4 dropped",
 		"Only 25.0 % of the lookups hit. [E3]",
 		"What to do: Ask for less. More: cachemon explain prefetch-waste",
 		"(The model is not sure.)",

@@ -17,7 +17,7 @@ static void assert_refused(struct fixture *f, const char *text, const char *begi
 	if (strncmp(a.rules.problems[0], want, strlen(want)) != 0)
 		fail_msg("'%s' instead of '%s'", a.rules.problems[0], want);
 	assert_null(world_finding(&a, "bad"));
-	assert_string_equal(world_unjudged(&a, "bad"), "the rule has a mistake");
+	assert_string_equal(world_unjudged(&a, "bad"), "the rule is invalid");
 	analysis_free(&a);
 }
 

@@ -193,11 +193,12 @@ static void too_short(void **state)
 	fixture_zero(f, "job");
 	add_warm_up(f, 5, 19, false);
 	a = world_analyse(f);
-	assert_string_equal(analysis_series_of(&a, 1)->absent,
-			    "it was at work for 19 intervals, and from fewer than 20 nobody knows "
-			    "what is usual");
+	assert_string_equal(
+		analysis_series_of(&a, 1)->absent,
+		"only 19 intervals had activity; at least 20 are needed to find what is "
+		"usual");
 	assert_string_equal(analysis_series_of(&a, 1)->history_absent,
-			    "how much the job read is not known");
+			    "the amount of data that the job read is not known");
 	analysis_free(&a);
 }
 

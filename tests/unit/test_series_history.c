@@ -133,20 +133,22 @@ static void too_few_runs(void **state)
 	add_past(f, 30, 10, 5000, 400000000);
 	a = analyse_last(f, 30);
 	assert_string_equal(a.series[0].history_absent,
-			    "of 5 earlier runs of it 3 went to the end, the same way and over as "
-			    "much data; it takes 4");
+			    "it has 5 earlier runs, of which 3 completed the same command with as "
+			    "much data; at least 4 are needed");
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 30");
 	a = analyse_last(f, 30);
 	assert_string_equal(a.series[0].history_absent,
-			    "this run has no end: it is still going on, or was cut short");
+			    "this run is still being recorded, or was cut short");
 	analysis_free(&a);
 	a = analyse_last(f, 1);
-	assert_string_equal(a.series[0].history_absent, "how much the job read is not known");
+	assert_string_equal(a.series[0].history_absent,
+			    "the amount of data that the job read is not known");
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE job SET name = 'new', rchar_bytes = 5 WHERE run_id = 1");
 	a = analyse_last(f, 1);
-	assert_string_equal(a.series[0].history_absent, "the database has no earlier run of it");
+	assert_string_equal(a.series[0].history_absent,
+			    "the database has no earlier run of this job");
 	analysis_free(&a);
 }
 

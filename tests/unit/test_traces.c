@@ -288,7 +288,7 @@ static void bounds(void **state)
 	assert_in_range(i, 60, 300);
 	traces_row(traces_at(f->t, 0), &row);
 	assert_string_equal(row.state, "broken");
-	assert_non_null(strstr(row.reason, "could not be kept"));
+	assert_non_null(strstr(row.reason, "events were lost before"));
 	assert_true(row.data_bytes <= 1024);
 	assert_true(traces_full(f->t));
 	/* More of it is no error, and changes nothing. */

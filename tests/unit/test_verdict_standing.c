@@ -71,7 +71,7 @@ static void of_random(void **state)
 {
 	struct verdict_standing in = random_reads();
 
-	expect(&in, VERDICT_HELPED, "1,000 reads fetched their pages without readahead");
+	expect(&in, VERDICT_HELPED, "1,000 reads fetched only their pages without readahead");
 	in.pattern = "scan_once";
 	expect(&in, VERDICT_HARMFUL, "read in order (scan_once)");
 	in.pattern = "reread";
@@ -91,7 +91,7 @@ static void of_random(void **state)
 	in.windows_read_ahead = n(9000);
 	expect(&in, VERDICT_CUT_SHORT, "only 10 %");
 	in.windows_read_ahead = n(9001);
-	expect(&in, VERDICT_NO_EFFECT, "9,001 windows of readahead");
+	expect(&in, VERDICT_NO_EFFECT, "9,001 readahead windows");
 	/* All in the cache. */
 	in = random_reads();
 	in.demand = n(0);
@@ -103,7 +103,7 @@ static void of_random(void **state)
 	expect(&in, VERDICT_NONE, "other advice");
 	in = random_reads();
 	in.windows_forced = n(0);
-	expect(&in, VERDICT_NONE, "no window");
+	expect(&in, VERDICT_NONE, "no readahead window");
 }
 
 static void of_random_on_a_mapping(void **state)
@@ -113,7 +113,7 @@ static void of_random_on_a_mapping(void **state)
 	in.mapping = true;
 	in.pattern = "mmap_random";
 	in.faults_major = n(500);
-	expect(&in, VERDICT_HELPED, "500 faults fetched their page");
+	expect(&in, VERDICT_HELPED, "500 faults fetched only their page");
 	in.around = in.prefetched = n(500);
 	expect(&in, VERDICT_HELPED, "500 faults");
 	in.around = in.prefetched = n(501);
@@ -134,7 +134,7 @@ static void of_sequential(void **state)
 	expect(&in, VERDICT_HELPED, "990 of 990");
 	/* 32 to 63 is the bucket of windows as they are without it. */
 	in.window_pages_max = n(63);
-	expect(&in, VERDICT_NO_EFFECT, "no window was larger than the 32 pages");
+	expect(&in, VERDICT_NO_EFFECT, "no window was larger than 32 pages");
 	in = larger_windows();
 	in.window_pages_max = n(255);
 	expect(&in, VERDICT_NONE, "large reads");
@@ -155,7 +155,7 @@ static void of_sequential(void **state)
 	expect(&in, VERDICT_HELPED, "199 of 298");
 	in = larger_windows();
 	in.used = n(0);
-	expect(&in, VERDICT_NONE, "has a fate");
+	expect(&in, VERDICT_NONE, "has a settled fate");
 	/* Nobody followed a quarter of them, and more. */
 	in = larger_windows();
 	in.used = n(750);
@@ -183,7 +183,7 @@ static void of_noreuse_and_normal(void **state)
 	in = (struct verdict_standing){.kind = "normal", .others_standing = n(0)};
 	expect(&in, VERDICT_REDUNDANT, "no other advice");
 	in.others_standing = n(1);
-	expect(&in, VERDICT_NONE, "took back");
+	expect(&in, VERDICT_NONE, "revoking");
 	in.others_standing.known = false;
 	expect(&in, VERDICT_NONE, "not recorded");
 }
@@ -228,7 +228,7 @@ static void absent_is_not_zero(void **state)
 	expect(&in, VERDICT_HELPED, "");
 	in = random_reads();
 	in.has_file = false;
-	expect(&in, VERDICT_NONE, "no row of its own");
+	expect(&in, VERDICT_NONE, "not listed separately");
 }
 
 int main(void)

@@ -256,7 +256,7 @@ static void no_answer_has_a_reason(void **state)
 
 	run(db, "UPDATE run SET kernel = '6.7.1'");
 	w = load(db);
-	assert_non_null(strstr(w.files[0].note, "not known"));
+	assert_non_null(strstr(w.files[0].note, "not modelled"));
 	whatif_readahead_free(&w);
 	run(db,
 	    "UPDATE run SET kernel = '6.18.1'; UPDATE traced_file SET state = 'broken', reason = "
@@ -349,7 +349,7 @@ static void facts_that_are_missing_are_not_known(void **state)
 	run(db, "UPDATE traced_file SET ra_pages = 32; UPDATE run SET kernel = NULL");
 	w = load(db);
 	assert_int_equal(w.nr_judged, 0);
-	assert_non_null(strstr(w.files[0].note, "which kernel"));
+	assert_non_null(strstr(w.files[0].note, "does not name its kernel"));
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
 }

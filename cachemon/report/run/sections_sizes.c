@@ -36,7 +36,7 @@ static void put_windows(struct doc *d, struct arena *a, const struct counts *c)
 	struct bars b;
 
 	if (!pictures_windows(a, c, &b, &shown)) {
-		doc_para(d, "The sizes of windows were not measured.");
+		doc_para(d, "Window sizes were not measured.");
 		return;
 	}
 	shown.id = "window-sizes";
@@ -60,8 +60,9 @@ static void put_distances(struct doc *d, struct arena *a, const struct job_curve
 	const struct bars_shown shown = {
 		.id = "reuse-distances",
 		.title = "Reuse distances",
-		.says = "How much else is read before a page is read again, from the sample of "
-			"references; a cache that is larger has the page still.",
+		.says = "A reuse distance is the amount of other data read before a page is read "
+			"again. A cache larger than that still holds the page. Estimated from "
+			"sampled references.",
 		.axis = "distance",
 		.series = "lookups",
 		.mark = curve_ratio_mark(c),
@@ -124,11 +125,11 @@ void sections_readahead(struct doc *d, const struct model *m, const struct model
 	if (!a)
 		return;
 	if (!a->readahead.nr_files)
-		doc_para(d, "Nothing can be said of other settings: %s.", a->readahead.absent);
+		doc_para(d, "No prediction for other settings: %s.", a->readahead.absent);
 	else if (!a->readahead.nr_judged)
 		doc_para(d,
-			 "Of none of the %zu files that were traced can be said what another "
-			 "setting would do; cachemon whatif readahead says why.",
+			 "No prediction is possible for any of the %zu traced files; cachemon "
+			 "whatif readahead gives the reasons.",
 			 a->readahead.nr_files);
 	else
 		whatif_readahead_picture(d, &a->readahead);

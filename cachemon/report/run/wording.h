@@ -33,7 +33,7 @@ struct wording {
 extern const char *const wording_confidence_names[]; /* by enum llm_confidence */
 
 size_t wording_dropped(const struct wording *w);
-/* "Worded by MODEL at HOST, checked: 5 statements kept, 2 dropped", or why there are none. A
+/* "Written by MODEL at HOST and checked: 5 statements kept, 2 dropped", or why there are none. A
  * line in the arena; NULL: no memory. */
 const char *wording_line(struct wording *w);
 
