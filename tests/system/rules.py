@@ -507,6 +507,19 @@ def one_at_a_time():
     return wrong
 
 
+def device_has_that_window():
+    """Nobody is asked for a window that the device has, or goes beyond: the file was opened before."""
+    wrong = []
+    for name, kib, found in (("readahead-too-small", 256, True), ("readahead-too-small", 512, False),
+                             ("readahead-too-small", 8192, False), ("readahead-too-large", 64, True),
+                             ("readahead-too-large", 32, False), ("readahead-too-large", 16, False)):
+        run = CASES[name]()
+        run.db.execute("UPDATE device SET read_ahead_kb = ?", (kib,))
+        if (name in run.views().find()) != found:
+            wrong.append(f"{name}, {kib} KiB: found is {not found}")
+    return wrong
+
+
 def little_is_said_alone():
     """What a rule found was enough to judge that: too-little-data stands beside nothing."""
     stride = {"lookups": 900, "misses": 900, "demand_pages": 900, "read_calls": 900, "stalls": 900,
@@ -639,6 +652,7 @@ def main():
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
         ("one-read-at-a-time: of one task at random", one_at_a_time),
+        ("readahead-too-small, readahead-too-large: the device's window", device_has_that_window),
         ("too-little-data: beside nothing", little_is_said_alone),
         ("dontneed-harmful: the job's own calls", dropped_by_its_own_calls),
         ("small-reads: order not known", small_reads_at_random),

@@ -253,6 +253,36 @@ static void test_no_unit(void **state)
 	}
 }
 
+/* A window is raised only if it is smaller, and lowered only if it is larger. */
+static void test_windows(void **state)
+{
+	static struct model_filesystem filesystems[] = {
+		{.mount = BYTES("/"), .read_ahead_kb = {128, true}},
+		{.mount = BYTES("/data"), .read_ahead_kb = {8192, true}},
+		{.mount = BYTES("/data/new"), .read_ahead_kb = {0, false}},
+	};
+	const struct finding of_job = {.kind = SUBJECT_JOB};
+	const struct finding of_file = {.kind = SUBJECT_FILE, .subject = BYTES("/database/f")};
+	const struct finding of_device = {.kind = SUBJECT_DEVICE, .subject = BYTES("/data")};
+	const struct finding unknown = {.kind = SUBJECT_FILE, .subject = BYTES("/data/new/f")};
+	struct model m;
+	struct model_job job;
+
+	make(&m, &job);
+	expect(&m, &job, &of_job, "%KIB_BELOW_4096%", NULL);
+	job.filesystems = filesystems;
+	job.nr_filesystems = 3;
+	expect(&m, &job, &of_job, "%KIB_BELOW_4096%", NULL);
+	expect(&m, &job, &of_job, "%KIB_BELOW_8192%", NULL);
+	expect(&m, &job, &of_job, "# %KIB_BELOW_8193% is", "# 8192 is");
+	expect(&m, &job, &of_device, "%KIB_ABOVE_128%", "8192");
+	expect(&m, &job, &of_file, "%KIB_ABOVE_128%", NULL);
+	expect(&m, &job, &of_file, "%KIB_ABOVE_16%", "128");
+	expect(&m, &job, &of_file, "%KIB_BELOW_4096%", "128");
+	expect(&m, &job, &unknown, "%KIB_BELOW_4096%", NULL);
+	expect(&m, &job, &unknown, "%KIB_BELOW_4x%", "%KIB_BELOW_4x%");
+}
+
 /* Code has no placeholders. */
 static void test_code(void **state)
 {
@@ -274,7 +304,7 @@ int main(void)
 		cmocka_unit_test(test_names),	 cmocka_unit_test(test_run),
 		cmocka_unit_test(test_limits),	 cmocka_unit_test(test_written),
 		cmocka_unit_test(test_managers), cmocka_unit_test(test_no_unit),
-		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_windows),	 cmocka_unit_test(test_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

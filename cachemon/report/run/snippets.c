@@ -348,6 +348,59 @@ static const struct placeholder {
 	{"%DB%", fill_db, "cachemon.db"},
 };
 
+/* The filesystem of a path: the one whose mount point is the longest that contains it. */
+static const struct model_filesystem *filesystem_of(const struct model_job *job,
+						    const struct bytes *path)
+{
+	const struct model_filesystem *ret = NULL;
+
+	for (size_t i = 0; i < job->nr_filesystems; i++) {
+		const struct model_filesystem *f = &job->filesystems[i];
+		size_t len = f->mount.len;
+
+		if (!f->mount.data || len > path->len || memcmp(f->mount.data, path->data, len) ||
+		    (len > 1 && len < path->len && path->data[len] != '/'))
+			continue;
+		if (!ret || len > ret->mount.len)
+			ret = f;
+	}
+	return ret;
+}
+
+/* The path whose device the command sets; see fill_directory(). */
+static struct bytes device_path(const struct snippet_of *of)
+{
+	if (of->finding->kind != SUBJECT_JOB)
+		return of->finding->subject;
+	return of->job->nr_directories ? of->job->directories[0].path : (struct bytes){0};
+}
+
+/*
+ * "%KIB_BELOW_4096%", "%KIB_ABOVE_128%": the readahead window of the device during the run. Known
+ * only if it is below or above that number, so a command that raises a window never lowers it.
+ */
+static const char *end_of_window(const char *text, bool *ret_below, long *ret_kib)
+{
+	char *end;
+
+	if (strncmp(text, "%KIB_BELOW_", 11) && strncmp(text, "%KIB_ABOVE_", 11))
+		return NULL;
+	*ret_below = text[5] == 'B';
+	*ret_kib = strtol(text + 11, &end, 10);
+	return *end == '%' ? end + 1 : NULL;
+}
+
+static int fill_window(const struct snippet_of *of, bool below, long kib, char **ret)
+{
+	struct bytes path = device_path(of);
+	const struct model_filesystem *f = path.data ? filesystem_of(of->job, &path) : NULL;
+
+	if (!f || !f->read_ahead_kb.known ||
+	    (below ? f->read_ahead_kb.value >= kib : f->read_ahead_kb.value <= kib))
+		return 0;
+	return text_print(ret, "%" PRId64, f->read_ahead_kb.value);
+}
+
 static const struct placeholder *placeholder_at(const char *text)
 {
 	for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++)
@@ -361,21 +414,24 @@ static int write_filled(FILE *out, const struct snippet_of *of, const char *code
 {
 	for (const char *at = code; *at;) {
 		const struct placeholder *p = *at == '%' ? placeholder_at(at) : NULL;
+		bool below;
+		long kib;
+		const char *end = end_of_window(at, &below, &kib);
 		char *value = NULL;
 		int e;
 
-		if (!p) {
+		if (!p && !end) {
 			putc(*at++, out);
 			continue;
 		}
-		e = p->fill(of, &value);
+		e = p ? p->fill(of, &value) : fill_window(of, below, kib, &value);
 		if (e || !value) {
 			*ret_known = false;
 			return e;
 		}
 		fputs(value, out);
 		free(value);
-		at += strlen(p->name);
+		at = p ? at + strlen(p->name) : end;
 	}
 	*ret_known = true;
 	return 0;
@@ -409,11 +465,16 @@ void snippet_words(FILE *out, const char *code)
 {
 	while (*code) {
 		const struct placeholder *p = *code == '%' ? placeholder_at(code) : NULL;
+		bool below;
+		long kib;
+		const char *end = end_of_window(code, &below, &kib);
 
 		if (p)
 			fputs(p->word, out);
+		else if (end)
+			fputs("KIB", out);
 		else
 			putc(*code, out);
-		code += p ? strlen(p->name) : 1;
+		code = p ? code + strlen(p->name) : end ? end : code + 1;
 	}
 }
