@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cachemon/base/order.h"
 
@@ -251,6 +252,20 @@ void stats_holm(double *p, size_t nr)
 		p[at] = floor;
 		done[at] = true;
 	}
+}
+
+double stats_holm_level(const double *p, size_t nr, size_t at, double level)
+{
+	double adjusted[nr + 1];
+	size_t left = 1;
+
+	memcpy(adjusted, p, nr * sizeof(*p));
+	adjusted[at] = 1;
+	stats_holm(adjusted, nr);
+	/* Those that are significant without this test step down before it. */
+	for (size_t i = 0; i < nr; i++)
+		left += i != at && adjusted[i] > level;
+	return level / (double)left;
 }
 
 enum { STEPS = 200 };

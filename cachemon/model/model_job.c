@@ -330,6 +330,7 @@ struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 			    struct errtext *err)
 {
+	const int64_t params[] = {job->id, m->run.id};
 	struct arena *a = &m->arena;
 	struct rows r;
 	size_t room;
@@ -348,10 +349,17 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = model_rows_sql(columns,
+	sql = model_rows_sql(model_has(db, "device", "read_ahead_kb")
+				     ? "SELECT type, mount, cover, why, dev_major, dev_minor, "
+				       "(SELECT d.read_ahead_kb FROM device d WHERE d.run_id = ?2 "
+				       "AND d.dev_major = filesystem.dev_major "
+				       "AND d.dev_minor = filesystem.dev_minor), "
+				       "files, files_estimated"
+				     : "SELECT type, mount, cover, why, dev_major, dev_minor, "
+				       "iif(?2, NULL, NULL), files, files_estimated",
 			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 			     "lookups DESC, misses DESC, id");
-	r = rows_begin(db, a, sql, 1, &job->id);
+	r = rows_begin(db, a, sql, 2, params);
 	job->filesystems = arena_alloc(a, room * sizeof(*job->filesystems));
 	while (job->filesystems && job->nr_filesystems < room && rows_next(&r)) {
 		struct model_filesystem *f = &job->filesystems[job->nr_filesystems++];
@@ -362,6 +370,7 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->why = rows_bytes(&r);
 		f->dev_major = rows_i64(&r);
 		f->dev_minor = rows_i64(&r);
+		f->read_ahead_kb = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
 		f->device = rows_bytes(&r);
@@ -456,6 +465,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 
 	if (query->advice_only && !model_others(job)) {
 		ret = load_directories(db, m, job, err);
+		if (!ret)
+			ret = load_filesystems(db, m, job, err);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err);
 	} else if (query->detail_only && !model_others(job)) {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-large
 -- title: readahead windows are much larger than the sequential runs
--- version: 1
+-- version: 2
 -- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -40,6 +40,9 @@ WITH other AS (
 	WHERE b.rank = 1
 		-- Random reads have a rule of their own; a smaller window does not help them.
 		AND coalesce(f.pattern, '') NOT IN ('random', 'mmap_random')
+		-- The device's window is as small: the file's own is larger by advice, or was opened before.
+		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
+			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb <= b.ra_kb)
 )
 SELECT
 	c.job_id,

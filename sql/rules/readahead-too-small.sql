@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-small
 -- title: the maximum readahead window limits sequential reads
--- version: 3
+-- version: 4
 -- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -47,6 +47,9 @@ WITH other AS (
 	WHERE b.rank = 1 AND f.stalls >= :min_waits
 		-- Random touches that reach most of a mapping would need no more pages either.
 		AND (b.wasted IS NOT NULL OR coalesce(f.pattern, '') NOT IN ('random', 'mmap_random'))
+		-- The file was opened before the device got a window that is as large.
+		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
+			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb >= b.ra_kb)
 )
 SELECT
 	c.job_id,

@@ -15,6 +15,7 @@
 #define BUFFER_BYTES (4 << 20)
 #define PAGE	     4096ULL
 #define FILES_MAX    64
+#define SPARSE_BYTES (64 << 10)
 #define NAME_BYTES   256
 
 static struct {
@@ -33,7 +34,12 @@ static uint64_t chance(uint64_t below)
 	return seed % below;
 }
 
-/* Opened once and kept: advice belongs to the open file. */
+void step_places(int number)
+{
+	seed += (uint64_t)number << 32;
+}
+
+/* Opened once and kept: advice stays with the description. */
 static int fd_of(const char *name)
 {
 	for (int i = 0; i < nr_files; i++)
@@ -105,6 +111,22 @@ static void step_make(const struct step *s)
 		(void)mkdir(directory, 0755);
 	}
 	make_file(s->file, s->number[0] * KIB);
+}
+
+/* sparse F KIB PARTS: one of so many parts has data, the rest is holes; 0: holes only */
+static void step_sparse(const struct step *s)
+{
+	uint64_t end = s->number[0] * KIB;
+	uint64_t parts = s->number[1];
+	int fd;
+
+	step_make(&(struct step){.verb = "make", .file = s->file, .number = {4}});
+	fd = fd_of(s->file);
+	for (uint64_t at = 0; parts && at < end; at += parts * SPARSE_BYTES)
+		if (pwrite(fd, buffer, SPARSE_BYTES, (off_t)at) != SPARSE_BYTES)
+			err(1, "%s", s->file);
+	if (ftruncate(fd, (off_t)end) || fsync(fd))
+		err(1, "%s", s->file);
 }
 
 static void file_name(const char *directory, uint64_t number, char *ret, size_t size)
@@ -377,12 +399,25 @@ static const struct {
 	const char *verb;
 	void (*perform)(const struct step *s);
 } verbs[] = {
-	{"make", step_make},	 {"files", step_files},	  {"seq", step_seq},
-	{"back", step_back},	 {"rand", step_rand},	  {"records", step_records},
-	{"stride", step_stride}, {"tiny", step_tiny},	  {"streams", step_streams},
-	{"map", step_map},	 {"advise", step_advise}, {"readahead", step_readahead},
-	{"ahead", step_ahead},	 {"once", step_once},	  {"write", step_write},
-	{"direct", step_direct}, {"each", step_each},	  {"hold", step_hold},
+	{"make", step_make},
+	{"sparse", step_sparse},
+	{"files", step_files},
+	{"seq", step_seq},
+	{"back", step_back},
+	{"rand", step_rand},
+	{"records", step_records},
+	{"stride", step_stride},
+	{"tiny", step_tiny},
+	{"streams", step_streams},
+	{"map", step_map},
+	{"advise", step_advise},
+	{"readahead", step_readahead},
+	{"ahead", step_ahead},
+	{"once", step_once},
+	{"write", step_write},
+	{"direct", step_direct},
+	{"each", step_each},
+	{"hold", step_hold},
 };
 
 void step_perform(const struct step *s)

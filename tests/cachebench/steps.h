@@ -17,7 +17,9 @@ struct step {
 	uint64_t number[ARGS_MAX]; /* 0 if not given */
 };
 
-/* Exits with a message for an unknown step, or if a call fails. */
+/* Random places from here on are those of this number, from 0; 0 changes nothing. */
+void step_places(int number);
+/* Exits with a message when the step is none, or when a call fails. */
 void step_perform(const struct step *s);
 
 #endif

@@ -191,6 +191,9 @@ def compiles_python(code, _):
 
 
 def checks_shell(code, _):
+    # As "explain" prints it: a placeholder may be a command with its options.
+    for name, word in placeholders().items():
+        code = code.replace(name, word)
     return run(["shellcheck", "-s", "bash", "-"], code)
 
 
@@ -224,9 +227,9 @@ def commands(note):
 
 
 def placeholders():
-    """Placeholders that a report fills in."""
+    """Those that a report fills in, and the words in their place where there is no run."""
     with open(os.path.join(ROOT, "cachemon/report/run/snippets.c"), encoding="utf-8") as f:
-        return set(re.findall(r'{"(%[A-Z_]+%)",', f.read()))
+        return dict(re.findall(r'{"(%[A-Z_]+%)", \w+, "([^"]+)"}', f.read()))
 
 
 def snippets(note, work):
@@ -238,7 +241,7 @@ def snippets(note, work):
         status, said = check[language](code, work)
         if status:
             wrong.append(f"snippet {number} ({language}): {said}")
-        unknown = set(re.findall(r"%[A-Z_]+%", code)) - (placeholders() if language == "shell" else set())
+        unknown = set(re.findall(r"%[A-Z_]+%", code)) - set(placeholders() if language == "shell" else ())
         if unknown:
             wrong.append(f"snippet {number} ({language}): nobody fills in {sorted(unknown)}")
         # Names that no run has: a report would invent them.
@@ -283,7 +286,7 @@ def shared():
     used = [n for f in os.listdir(NOTES) for n in set(re.findall(r"^@([a-z0-9-]+).*@$", read(NOTES, f), re.M))]
     names = [f.removesuffix(".md") for f in sorted(os.listdir(SHARED))]
     return [f"{n} is used {used.count(n)} times" for n in names if used.count(n) < 2] + \
-        [f"{n} has a fence or a heading" for n in names if re.search("^(```|#+ )", read(SHARED, n + ".md"), re.M)]
+        [f"{n} has a fence or a heading" for n in names if re.search("^(```|##+ )", read(SHARED, n + ".md"), re.M)]
 
 
 def findings():

@@ -503,6 +503,26 @@ def one_at_a_time():
         run = Run().job({"/d": counters}, cpu_s=cpu_s).machine().pattern(pattern)
         if ("one-read-at-a-time" in run.views().find()) != found:
             wrong.append(f"{what}: found is {not found}")
+    # Counters alone show the pattern: it is sure enough unless the kernel reads ahead.
+    for what, ahead, pattern, found in (("nothing ahead", 2000, "random", True), ("ahead", 3000, "random", False),
+                                        ("mapped", 0, "mmap_random", True), ("no order known", 0, "unknown", False)):
+        run = Run().job({"/d": {**COLD, "windows_async": ahead}}).machine().pattern(pattern, confidence=0.4)
+        rows = run.views().find().get("one-read-at-a-time", [])
+        if [row["confidence"] for row in rows] != [0.7] * found:
+            wrong.append(f"by counters, {what}: {rows}")
+    return wrong
+
+
+def device_has_that_window():
+    """Nobody is asked for a window that the device has, or goes beyond: the file was opened before."""
+    wrong = []
+    for name, kib, found in (("readahead-too-small", 256, True), ("readahead-too-small", 512, False),
+                             ("readahead-too-small", 8192, False), ("readahead-too-large", 64, True),
+                             ("readahead-too-large", 32, False), ("readahead-too-large", 16, False)):
+        run = CASES[name]()
+        run.db.execute("UPDATE device SET read_ahead_kb = ?", (kib,))
+        if (name in run.views().find()) != found:
+            wrong.append(f"{name}, {kib} KiB: found is {not found}")
     return wrong
 
 
@@ -642,6 +662,7 @@ def main():
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
         ("one-read-at-a-time: of one task at random", one_at_a_time),
+        ("readahead-too-small, readahead-too-large: the device's window", device_has_that_window),
         ("too-little-data: beside nothing", little_is_said_alone),
         ("dontneed-harmful: the job's own calls", dropped_by_its_own_calls),
         ("small-reads: order not known", small_reads_at_random),

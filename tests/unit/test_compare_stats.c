@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -70,7 +71,49 @@ static void holm_as_in_r(void **state)
 	stats_holm(NULL, 0);
 }
 
-/* 4 intervals with unequal work; by hand. */
+/* By hand: 0.005 and 0.01 are significant whatever 0.03 and 0.04 are, so each of these is judged as
+ * one of the two that are left; each of 0.005 and 0.01 as one of three, beyond the other. */
+static void holm_levels(void **state)
+{
+	const double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
+	const double far[] = {0.6, 0.7, 0.9};
+	const double one[] = {0.01};
+
+	(void)state;
+	close_to(stats_holm_level(p, 5, 1, 0.05), 0.05 / 2, 1e-15);
+	close_to(stats_holm_level(p, 5, 3, 0.05), 0.05 / 2, 1e-15);
+	close_to(stats_holm_level(p, 5, 0, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(p, 5, 4, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(far, 3, 1, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(one, 1, 0, 0.05), 0.05, 1e-15);
+}
+
+/* At the level, and just above it. */
+static void holm_level_is_the_largest(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int k = 0; k < 500; k++) {
+		double p[6];
+		size_t at = next(&seed) % 6;
+		double level;
+
+		for (int i = 0; i < 6; i++)
+			p[i] = (double)(next(&seed) % 1000) / (i % 2 ? 20000 : 1000);
+		level = stats_holm_level(p, 6, at, 0.05);
+		for (int above = 0; above < 2; above++) {
+			double adjusted[6];
+
+			memcpy(adjusted, p, sizeof(p));
+			adjusted[at] = level * (above ? 1.0001 : 0.9999);
+			stats_holm(adjusted, 6);
+			assert_int_equal(adjusted[at] > 0.05, above);
+		}
+	}
+}
+
+/* 4 intervals of unlike work; by hand. */
 static void cells_share_work_out(void **state)
 {
 	double num[] = {4, 2, 0, 6};
@@ -162,15 +205,14 @@ static void power(void **state)
 	assert_true(power_of(SKEWED, 0.3, 20, 4, 100, 300) > 0.8);
 }
 
-/* A difference of the size called detectable is found in 4 of 5 pairs, at 5 %. */
-static void detectable_is_detected(void **state)
+/* A difference of the size it says it can detect is found in 4 of 5 pairs. */
+static void detected_at(double level)
 {
 	uint64_t seed = 7;
 	int found = 0;
 	double sum = 0;
 	int pairs = 1000;
 
-	(void)state;
 	for (int k = 0; k < 2 * pairs; k++) {
 		double a[60];
 		double b[60];
@@ -183,15 +225,23 @@ static void detectable_is_detected(void **state)
 				b[i] += sum / pairs;
 		t = paired_test(a, b, 60);
 		if (k < pairs)
-			sum += t.detectable;
+			sum += paired_detectable(&t, level);
 		else
-			found += t.why == PAIRED_TESTED && t.p <= 0.05;
+			found += t.why == PAIRED_TESTED && t.p <= level;
 	}
+	print_message("at %g: %d of %d\n", level, found, pairs);
 	assert_in_range(found, pairs * 75 / 100, pairs * 87 / 100);
 }
 
-/* Variance of the mean of n values of a first-order process with variance 1, from its
- * definition. */
+static void detectable_is_detected(void **state)
+{
+	(void)state;
+	detected_at(0.05);
+	detected_at(0.05 / 10);
+}
+
+/* Variance of the mean of n values of a first-order process of variance 1, as its definition has
+ * it. */
 static double mean_variance(double phi, int n)
 {
 	double sum = 0;
@@ -366,6 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(student_as_in_tables),
 		cmocka_unit_test(holm_as_in_r),
+		cmocka_unit_test(holm_levels),
+		cmocka_unit_test(holm_level_is_the_largest),
 		cmocka_unit_test(cells_share_work_out),
 		cmocka_unit_test(cells_of_nothing),
 		cmocka_unit_test(known_answer),

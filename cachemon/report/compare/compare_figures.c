@@ -87,7 +87,7 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 		doc_cell_shown(&t, compare_span(unit, p->spread_b));
 		put_known(&t, row->metric->better != BETTER_NEITHER,
 			  compare_span(unit, row->relevant));
-		put_known(&t, tested(row) && isfinite(p->detectable),
+		put_known(&t, !isnan(row->p_adjusted) && isfinite(p->detectable),
 			  compare_span(unit, p->detectable));
 	}
 	doc_put_table(d, &t);
