@@ -128,7 +128,7 @@ def pages_show_them(world, db, place):
         for kind in ("text", "md", "html"):
             page = world.tool.run(verb, "--db", db, "--format", kind)
             flat = " ".join(page.replace("\\", "").split())
-            check("/badly" in flat and "pages that came back " in flat, f"{verb} {kind}: no directory")
+            check("/badly" in flat and "1 - refaults " in flat, f"{verb} {kind}: no directory")
             check(flat.count("of lookups ") >= 3, f"{verb} {kind}: no formula of both directories")
 
 

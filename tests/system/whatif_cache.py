@@ -172,8 +172,8 @@ def too_few_samples(world, stack):
         refer(db, entries, PAGES * EPOCHS, pages=few, threshold=(1 << 32) * few // PAGES)
     job, = world.curve(path)["jobs"]
     equal("the curve", job["curve"], None)
-    said = re.fullmatch(r"Too few samples: from 64 sampled pages, the hit ratio with the cache that the job had is "
-                        r"between (\d+\.\d) % and (\d+\.\d) %\.", job["absent"])
+    said = re.fullmatch(r"Too few samples: with 64 sampled pages, the estimated hit ratio at the present cache size "
+                        r"ranges from (\d+\.\d) % to (\d+\.\d) %\.", job["absent"])
     check(said and float(said[2]) - float(said[1]) > 15, f"the reason: {job['absent']}")
     for text in (world.whatif(path), world.tool.run("report", "--db", path)):
         check(job["absent"] in " ".join(text.split()), f"the text says so: {text}")
@@ -214,7 +214,7 @@ def plot(world, stack):
 
 @part.case
 def why_there_is_none(world, stack):
-    for options, word in ((dict(level="cold"), "level cold"), (dict(sliced=1), "off part of")):
+    for options, word in ((dict(level="cold"), "Level cold"), (dict(sliced=1), "off for part of")):
         path, db = make(world, **options)
         db.close()
         told = world.whatif(path, "--format", "json")

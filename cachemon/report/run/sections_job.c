@@ -160,7 +160,7 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 		      int64_t page_size)
 {
 	static const char *const names[] = {"used in time", "used late (the reader waited)",
-					    "evicted unused", "resident unused (fate still open)",
+					    "evicted unused", "resident unused (fate open)",
 					    "untracked (fate unknown)"};
 	struct doc_table t = DOC_TABLE("Fates of the prefetched pages", share_columns);
 
