@@ -111,7 +111,8 @@ def filled(path):
                 of = {"run": run}
                 for name in ("job", "interval"):
                     of[name], = db.execute(f"SELECT min(id) FROM {name} WHERE run_id = {run}").fetchone()
-                of["file"], = db.execute(f"SELECT min(id) FROM file WHERE job_id = {of['job']}").fetchone()
+                of["file"], = db.execute("SELECT min(file.id) FROM file JOIN job ON job.id = job_id "
+                                         f"WHERE run_id = {run}").fetchone()
                 row = {name: values[kind] for _, name, kind, needed, default, _ in db.execute(f"PRAGMA table_info({table})")
                        if needed and default is None} | given | {f"{owner}_id": of[owner]}
                 if table == "wording":
