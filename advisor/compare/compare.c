@@ -15,7 +15,7 @@ struct columns {
 	double *num[2], *den[2], *work[2];
 };
 
-/* While the per-read hook is off, nobody sees reads or the use of pages. */
+/* While the per-read hook is off, reads and the use of pages are not seen. */
 static bool needs_reads(int counter)
 {
 	enum counter_group g;

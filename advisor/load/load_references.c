@@ -19,12 +19,12 @@ struct loader {
 	struct references r;
 	uint32_t *index; /* by page number: 1 + its index; 0: no row; LEFT: skipped */
 	size_t max_pages, max_entries, max_chunks;
-	int64_t pages, refs; /* as the sample's row has them */
+	int64_t pages, refs; /* from the sample's row */
 	int64_t seen_refs;
 };
 
 #define LEFT	    UINT32_MAX
-#define LOOKUPS_MAX (INT64_C(1) << 46) /* two years of a million a second */
+#define LOOKUPS_MAX (INT64_C(1) << 46) /* two years at a million per second */
 /* Standard errors that an estimate may be too high before it counts as damage. */
 #define DISTINCT_ERRORS_MAX 5
 

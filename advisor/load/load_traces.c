@@ -8,7 +8,7 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* For one file. Accesses are limited at recording; sizes and settings come on top. */
+/* For one file. Recording limits the accesses; sizes and settings are added. */
 #define EVENTS_MAX 1000000
 
 /* For a window, in pages: 4 GiB. */
@@ -27,7 +27,7 @@ static int64_t window_pages(struct rows *r)
 	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
-/* Whether it is another word, or NULL. */
+/* Whether it has that other value, or is NULL. */
 static bool is_not(struct rows *r, const char *word)
 {
 	struct bytes text = rows_bytes(r);

@@ -86,7 +86,7 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows are not known" : "");
 }
 
-/* What the trace lacks, if that may explain the difference from the model; "": nothing. */
+/* The gap in the trace, if it may explain the difference from the model; "": no gap. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)

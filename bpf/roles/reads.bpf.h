@@ -21,6 +21,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	struct inode *inode = READ(mapping, host);
 	struct task_state *s;
 	__u64 first, end, n;
+	struct file_key file;
 	struct file_row *row;
 
 	if (!l)
@@ -31,6 +32,8 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
+	file_key_of(inode, &file);
+	stall_charged(l, &file);
 	if (!(s->flags & TASK_AWAITED) || (index >= s->miss_first && index <= s->miss_last))
 		goto out;
 	if (!folio_span(l, mapping, index, &first, &end))
@@ -51,8 +54,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row_add(row, C_delayed_hits, end - first + 1);
 	settle(l, addr_of(l, inode), first, end, C_used_late);
 out:
-	s->stall_ns = 0;
-	s->stalls = 0;
+	stall_forget(s);
 	s->stall_kind = 0;
 	s->flags &= ~TASK_AWAITED;
 	return 0;
@@ -63,6 +65,7 @@ out:
 static __always_inline void ring_woke(struct live *l, struct inode *inode, bool by_call, bool retry)
 {
 	struct task_state *s = &l->s;
+	struct file_key file;
 	struct file_row *row;
 
 	if (by_call && !retry) {
@@ -72,7 +75,8 @@ static __always_inline void ring_woke(struct live *l, struct inode *inode, bool 
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
-	ring_forget(s);
+	file_key_of(inode, &file);
+	stall_charged(l, &file);
 }
 
 /* The function is seen before its lookup, so the call has also read what others added meanwhile. */

@@ -10,7 +10,7 @@ static bool is_lost(struct opt_i64 n)
 	return n.known && n.value > 0;
 }
 
-/* What was lost, and how much, as a sentence. */
+/* The kind and amount of a loss, as a sentence. */
 struct loss {
 	const char *figures;
 	struct opt_i64 n;
@@ -85,7 +85,7 @@ unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *f
 	return is_lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
 }
 
-/* Of the larger one. */
+/* The difference as a share of the larger one. */
 #define DIFFER_MIN 0.01
 
 static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, enum counter direct)

@@ -66,7 +66,8 @@ static int seed_tree(struct watch_run *run, struct errtext *err)
 	if (r == -E2BIG)
 		return errtext_set(err, r, "too many processes to add to the job");
 	if (r)
-		return errtext_set(err, r, "cannot take process %d and its descendants: %s", pid,
+		return errtext_set(err, r,
+				   "cannot add process %d and its descendants to the job: %s", pid,
 				   strerror(-r));
 	return 0;
 }

@@ -17,11 +17,11 @@ WITH past AS (
 			(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576) AS summary,
 		x.direct_read_bytes, x.read_bytes, x.files,
 		j.rchar_bytes - j.read_bytes - j.direct_read_bytes AS outside_read_bytes,
-		-- Pipes and sockets are among them.
+		-- Includes pipes and sockets.
 		0.6 AS confidence
 	FROM v_filesystem x JOIN v_job j ON j.job_id = x.job_id
 	WHERE x.cover = 'cache-bypassed'
-		-- These are memory, or no data at all.
+		-- These filesystems are memory, or hold no data.
 		AND x.type NOT IN ('tmpfs', 'devtmpfs', 'ramfs', 'hugetlbfs', 'proc', 'sysfs', 'cgroup',
 			'cgroup2', 'debugfs', 'tracefs', 'securityfs', 'devpts', 'mqueue', 'pipefs', 'sockfs')
 		AND j.rchar_bytes - j.read_bytes - j.direct_read_bytes >= :min_outside_bytes

@@ -34,7 +34,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.95 AS confidence,
-	-- What faults of mappings fetched again was not looked up.
+	-- Pages that mapping faults fetched again were not looked up.
 	iif(l.returned_pages <= l.repeat_lookups,
 		printf('%,d of %,d repeated lookups had to fetch the page again after reclaim', l.returned_pages,
 			l.repeat_lookups),

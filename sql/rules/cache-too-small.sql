@@ -15,7 +15,7 @@
 -- param min_returned_pages = 2048 pages -- read again after reclaim; with fewer little was missed
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
-WITH here AS ( -- the curve at the smallest size that is not below the present one
+WITH here AS ( -- the curve at the smallest size that is at least the present one
 	SELECT f.job_id, f.present_pages, f.floor, c.cache_pages, c.miss_ratio, c.low,
 		CASE WHEN f.uncertain IS NOT 0 THEN 'it does not fit what was measured'
 			WHEN f.second_opinion IN ('same', 'weak') THEN NULL
@@ -23,12 +23,12 @@ WITH here AS ( -- the curve at the smallest size that is not below the present o
 	FROM v_curve_fact f JOIN v_curve c ON c.job_id = f.job_id
 	WHERE f.broken IS NOT 1 AND c.cache_pages = (SELECT min(x.cache_pages) FROM v_curve x
 		WHERE x.job_id = f.job_id AND x.cache_pages >= f.present_pages)
-), best AS ( -- what the largest size that counts as a little more would give
+), best AS ( -- the hit ratio at the largest size that counts as a little more
 	SELECT h.job_id, min(c.miss_ratio) AS miss_ratio
 	FROM here h JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
 	GROUP BY h.job_id
-), want AS ( -- the smallest size with nine tenths of that
+), want AS ( -- the smallest size with 90 % of that
 	SELECT h.job_id, min(c.cache_pages) AS cache_pages
 	FROM here h JOIN best b ON b.job_id = h.job_id JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages

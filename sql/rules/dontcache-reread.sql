@@ -15,7 +15,8 @@ WITH dropped AS (
 	SELECT
 		x.directory_id, x.job_id, x.path, x.page_size_bytes, x.evicted_dontcache, x.refaults,
 		x.refault_misses, x.stall_ns, x.demand_pages + x.prefetched_pages AS fetched_pages,
-		-- Those that no other cause can explain; what was written anew had to be fetched by nobody.
+		-- Refaults that no other cause can explain. Pages that are written again need not
+		-- be fetched.
 		min(x.evicted_dontcache, x.demand_pages + x.prefetched_pages,
 			x.refaults - (x.evicted_pages - x.evicted_dontcache - x.evicted_truncate))
 			AS returned_pages

@@ -12,7 +12,7 @@ WITH named AS (
 	SELECT
 		a.job_id, a.advice_id, a.path, a.calls, a.pages_asked, a.pages_dropped, a.page_size_bytes,
 		n.cached_pages, f.written_pages, f.mapped_pages_upper_bound,
-		-- Pages that every call names again are kept once.
+		-- Pages that every call names again count once.
 		min(n.cached_pages - a.pages_dropped, coalesce(f.size_pages, n.cached_pages)) AS kept_pages
 	FROM v_advice a JOIN v_named n ON n.advice_id = a.advice_id
 		LEFT JOIN v_file f ON f.file_id = a.file_id

@@ -15,10 +15,11 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH read AS (
 	SELECT
-		-- Who opens the file again is the same reader: tasks count, and a trace alone knows them.
+		-- A task that opens the file again is the same reader. So tasks count, and only a
+		-- trace has them.
 		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
 		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
-		-- Beyond what other causes and prefetch that was never used can explain.
+		-- Refaults that other causes and unused prefetch cannot explain.
 		max(0, f.refaults - f.evicted_unused - (f.evicted_pages - f.evicted_reclaim - f.evicted_truncate))
 			AS returned_pages
 	FROM v_file f

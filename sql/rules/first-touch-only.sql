@@ -12,7 +12,7 @@
 -- param medium_stall_share = 0.4 ratio -- of the wall time
 WITH fetched AS (
 	SELECT job_id, lookups, refaults, added_pages,
-		-- Pages written are no reads, and pages fetched for nothing answer no lookup.
+		-- Without written pages, and without prefetched pages that no lookup used.
 		demand_pages + used + used_late - faults_major AS first_pages
 	FROM v_job
 )

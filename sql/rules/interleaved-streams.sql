@@ -30,7 +30,7 @@ SELECT
 	min(0.95, b.pattern_confidence) AS confidence,
 	printf('several streams share the open file: %,d of %,d lookups missed, and %,d prefetched pages were not used',
 		b.misses, b.lookups, b.unused_pages) AS summary,
-	iif(b.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(b.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', b.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'unused_pages', 'value', b.unused_pages, 'unit', 'pages',

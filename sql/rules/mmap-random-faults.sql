@@ -16,8 +16,8 @@
 WITH around AS (
 	SELECT
 		f.*, w.wall_s, f.demand_pages + f.prefetched_pages AS fetched_pages,
-		-- What was touched was mapped before, at a fault or around one: of the pages fetched around,
-		-- those beyond the pages that were mapped were certainly not used.
+		-- Touched pages were mapped first, at a fault or around it. So pages fetched around
+		-- faults and never mapped were not used.
 		max(0, f.prefetched_mmap_around - max(0, f.mapped_pages_upper_bound - f.faults_major))
 			AS unused_min_pages,
 		w.s_per_stall_ns
@@ -46,7 +46,7 @@ SELECT
 	min(0.9, c.pattern_confidence) AS confidence,
 	printf('%,d faults at random offsets fetched %,d neighbouring pages', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',
 			'scope', 'file'),
 		json_object('metric', 'prefetch.origin.mmap_around', 'value', c.prefetched_mmap_around,

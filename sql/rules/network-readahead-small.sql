@@ -22,7 +22,7 @@ WITH remote AS (
 			AS fetched_pages,
 		sum(f.stall_ns) FILTER (WHERE f.pattern_confidence >= :min_confidence) AS stall_ns,
 		avg(f.pattern_confidence) FILTER (WHERE f.pattern_confidence >= :min_confidence) AS confidence,
-		-- With those that may be read in order, or not.
+		-- Includes files that may or may not be read in order.
 		sum(f.demand_pages + f.prefetched_pages) AS most_fetched_pages, sum(f.stall_ns) AS most_stall_ns,
 		min(iif(f.pattern_confidence >= :min_confidence, NULL, f.pattern_doubt)) AS doubt
 	FROM v_filesystem x JOIN v_file f

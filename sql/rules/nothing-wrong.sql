@@ -16,19 +16,20 @@ WITH judged AS (SELECT
 	j.*,
 	s.stall_share,
 	o.score AS overall, o.grade AS overall_grade,
-	-- The worst of the other grades that are known.
+	-- The lowest of the other known grades.
 	(SELECT g.name || ' is graded ' || g.grade FROM v_grade g
 		WHERE g.job_id = j.job_id AND g.name <> 'overall' AND g.score < :fair_score
 		ORDER BY g.score LIMIT 1) AS bad_grade,
 	printf('the job spent %.1f %% of its time waiting for reads', 100 * s.stall_share) AS waited,
-	-- A program's own start is in lookups: what it then does past them is said instead.
+	-- The start of a program itself causes lookups. Its accesses past them are reported
+	-- instead.
 	iif(j.lookups >= :min_lookups,
 			printf(', and %,d of %,d lookups missed', j.misses, j.lookups), '')
 		|| iif(j.faults_major > 0 AND j.faults_major >= :told_share * j.lookups,
 			printf(', and %,d faults had to read from the device', j.faults_major), '')
 		|| iif(j.direct_read_bytes > 0 AND j.direct_read_bytes >= :told_share * j.read_bytes,
 			printf(', and %,d MiB were read with O_DIRECT', j.direct_read_bytes / 1048576), '') AS missed,
-	-- Of all that the job asked for, past the cache or by faults too.
+	-- The share of all requested data, including direct reads and faults.
 	j.lookups >= :min_lookups AND j.direct_read_bytes < j.read_bytes
 		AND j.hits >= :good_hit_ratio * (j.lookups + j.faults_major) AS served
 FROM v_job j
@@ -43,9 +44,9 @@ SELECT
 	'job' AS subject_kind,
 	j.name AS subject,
 	'info' AS severity,
-	-- What could not be judged might have been wrong.
+	-- A rule that could not be judged might have found something.
 	1.0 - min(0.5, 0.05 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
-	-- That it serves the job well is said only where waits, hits and grades are known and bear it.
+	-- The text praises the cache only if waits, hits and grades are known and good.
 	CASE
 		WHEN j.stall_share IS NULL THEN 'no rule found anything worth changing; the waiting time '
 			|| 'was not measured' || j.missed
@@ -70,7 +71,7 @@ SELECT
 	NULL AS gain_unit,
 	NULL AS gain_method,
 	NULL AS gain_cause,
-	-- What all but one thing speaks for may well be there.
+	-- A finding is likely if only one of its conditions is unknown.
 	(SELECT 'all known conditions of ' || group_concat(u.id, ', ') || ' hold, but some were not measured'
 		FROM v_unjudged u WHERE u.job_id = j.job_id AND u.doubt HAVING count(*) > 0) AS not_judged
 FROM judged j

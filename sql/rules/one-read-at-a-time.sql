@@ -40,7 +40,7 @@ SELECT
 	printf('%s read at random, one request at a time; the job waited %,d times for %.2f ms on average, %.0f %% of its time',
 		iif(a.files = 1, 'the file is', printf('%,d files are', a.files)), a.stalls,
 		a.stall_ns / 1e6 / a.stalls, 100.0 * a.stall_ns / j.wall_ns) AS summary,
-	iif(a.sure, json_array( -- of many files in doubt nobody reads it
+	iif(a.sure, json_array( -- files in doubt need no evidence
 		json_object('metric', 'stalls', 'value', a.stalls, 'unit', 'waits', 'scope', 'files'),
 		json_object('metric', 'stall_ns', 'value', a.stall_ns, 'unit', 'ns', 'scope', 'files'),
 		json_object('metric', 'fetches', 'value', a.fetches, 'unit', 'pages', 'scope', 'files'),
@@ -49,7 +49,7 @@ SELECT
 		json_object('metric', 'pattern.confidence', 'value', a.pattern_confidence, 'unit', 'ratio',
 			'scope', 'files, the least sure')
 	), NULL) AS evidence,
-	-- What is left is the time of one read in depth.
+	-- With :depth reads in flight, the same reads take 1 / :depth of the time.
 	a.stall_ns / 1e9 * (1 - 1.0 / :depth) AS gain_value,
 	's' AS gain_unit,
 	'bound' AS gain_method,

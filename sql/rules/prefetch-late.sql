@@ -26,7 +26,8 @@ SELECT
 		WHEN j.late_share >= :medium_share THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	-- A device at its limit makes every prefetch late, and no window helps: counters cannot tell.
+	-- A saturated device makes every prefetch late, whatever the window; counters do not show
+	-- that.
 	iif(j.sliced, 0.5, 0.7) AS confidence,
 	printf('%,d of %,d waits were for reads already in progress; they took %.0f %% of the job''s time', j.late_waits,
 		j.stalls, 100 * j.late_share) AS summary,

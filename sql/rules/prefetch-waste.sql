@@ -26,7 +26,7 @@ SELECT
 		WHEN d.wasted_share >= :high_share THEN 'high'
 		ELSE 'medium'
 	END AS severity,
-	-- A fate that cannot be known may have been a use.
+	-- A page of unknown fate may have been used.
 	(d.all_used + d.evicted_unused) * 1.0 / (d.all_used + d.evicted_unused + d.untracked) AS confidence,
 	printf('%.0f %% of the prefetched pages with a known fate left the cache unused',
 		100 * d.wasted_share) AS summary,

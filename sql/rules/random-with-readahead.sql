@@ -20,7 +20,7 @@ WITH unused AS (
 		f.page_size_bytes, f.pattern_doubt, f.all_used, f.misses,
 		f.prefetched_pages AS ahead_pages, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.stall_ns,
-		-- In a sliced run a page that is still open may have been used while nobody looked.
+		-- In a sliced run, a page without a fate may have been used between slices.
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
 	FROM v_file f
 	WHERE iif(f.pattern_confidence >= :min_confidence,
@@ -29,7 +29,7 @@ WITH unused AS (
 			OR json_extract(f.pattern_features, '$.sequential_share') <= :max_in_order_share)
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'fadvise')
-), model AS ( -- what RANDOM would fetch, where the replay can be trusted
+), model AS ( -- pages that RANDOM would fetch, if the replay is accurate
 	SELECT a.file_id, a.fidelity,
 		a.misses + a.prefetched - b.misses - b.prefetched AS saved_pages,
 		a.misses + a.prefetched AS now_pages
@@ -42,7 +42,7 @@ WITH unused AS (
 			u.unused_pages * 1.0 / nullif(u.fetched_pages, 0)) AS saved_s
 	FROM unused u LEFT JOIN model m ON m.file_id = u.file_id LEFT JOIN v_wall w ON w.job_id = u.job_id
 	WHERE u.unused_pages > 0 AND u.unused_pages >= :min_unused_share * (u.unused_pages + u.all_used)
-), whole AS ( -- shards of a dataset are one finding; what is not known of one is not known of all
+), whole AS ( -- the shards of a dataset are one finding; if one is not known, all are not known
 	SELECT
 		job_id, directory_id, sure, max(pattern_doubt) AS pattern_doubt, count(*) AS files,
 		max(path) AS path, max(page_size_bytes) AS page_size_bytes,
@@ -71,7 +71,7 @@ SELECT
 		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages,
 			printf('; %,d prefetched pages were not used', c.unused_pages),
 			printf('; %,d of %,d prefetched pages were not used', c.unused_pages, c.ahead_pages)) AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'files'),
 		json_object('metric', 'all_used', 'value', c.all_used, 'unit', 'pages', 'scope', 'files'),

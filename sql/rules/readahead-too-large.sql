@@ -27,7 +27,7 @@ WITH other AS (
 		AND a.wasted >= :min_waste_share * (a.misses + a.prefetched)
 		AND CAST(substr(b.setting, 7) AS INTEGER) > 0
 		AND CAST(substr(b.setting, 7) AS INTEGER) * 1024 < a.ra_pages * a.page_size_bytes
-), best AS ( -- the largest window with nine tenths of what can be saved
+), best AS ( -- the largest window with 90 % of the possible saving
 	SELECT *, row_number() OVER (PARTITION BY traced_file_id ORDER BY ra_kb DESC) AS rank
 	FROM (SELECT *, max(saved_pages) OVER (PARTITION BY traced_file_id) AS most FROM other
 		WHERE misses - now_misses <= :max_more_misses * saved_pages)
@@ -38,7 +38,7 @@ WITH other AS (
 			/ nullif(b.now_misses + b.now_prefetched, 0) AS saved_s
 	FROM best b JOIN v_file f ON f.file_id = b.file_id LEFT JOIN v_wall w ON w.job_id = b.job_id
 	WHERE b.rank = 1
-		-- Random records are told as such; a smaller window is not what they want.
+		-- Random reads have a rule of their own; a smaller window does not help them.
 		AND coalesce(f.pattern, '') NOT IN ('random', 'mmap_random')
 		-- The device's window is as small: the file's own is larger by advice, or was opened before.
 		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id

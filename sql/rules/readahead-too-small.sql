@@ -34,7 +34,7 @@ WITH other AS (
 		AND iif(b.wasted IS NULL,
 			b.misses + b.prefetched <= (1 + :max_waste_share) * (a.misses + a.prefetched),
 			b.wasted <= :max_waste_share * (b.misses + b.prefetched))
-), best AS ( -- the smallest window with nine tenths of what can be saved
+), best AS ( -- the smallest window with 90 % of the possible saving
 	SELECT *, row_number() OVER (PARTITION BY traced_file_id ORDER BY ra_kb) AS rank
 	FROM other
 	WHERE requests <= (1 - :min_requests_saved) * now_requests
@@ -45,7 +45,7 @@ WITH other AS (
 		f.stall_ns * w.s_per_stall_ns / nullif(w.wall_s, 0) AS stall_share
 	FROM best b JOIN v_file f ON f.file_id = b.file_id JOIN v_wall w ON w.job_id = b.job_id
 	WHERE b.rank = 1 AND f.stalls >= :min_waits
-		-- Touches at random that reach most of a mapping would need no more pages either.
+		-- Random touches that reach most of a mapping would need no more pages either.
 		AND (b.wasted IS NOT NULL OR coalesce(f.pattern, '') NOT IN ('random', 'mmap_random'))
 		-- The file was opened before the device got a window that is as large.
 		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id

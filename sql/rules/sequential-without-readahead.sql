@@ -26,7 +26,7 @@ WITH off AS (
 	WHERE iif(f.pattern_confidence >= :min_confidence,
 			f.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow'), f.lookups > 0)
 		AND f.misses >= :min_misses AND f.misses >= :min_miss_share * f.lookups
-), model AS ( -- with RANDOM taken back, or with a window; a setting under which RANDOM stands saves nothing
+), model AS ( -- without RANDOM, or with another window; settings that keep RANDOM save nothing
 	SELECT a.file_id, 1 - min(b.requests) * 1.0 / nullif(a.requests, 0) AS saved_share
 	FROM v_whatif_readahead a JOIN v_whatif_readahead b
 		ON b.traced_file_id = a.traced_file_id AND b.setting IN ('sequential', 'ra_kb=128')
@@ -44,7 +44,7 @@ WITH off AS (
 			o.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 	FROM off o LEFT JOIN model m ON m.file_id = o.file_id LEFT JOIN v_wall w ON w.job_id = o.job_id
 	WHERE o.why IS NOT NULL
-		-- A call that is as large as a window has nothing to gain from readahead.
+		-- A call as large as a window gains nothing from readahead.
 		AND o.bytes_per_call < :assumed_window_pages * o.page_size_bytes
 	UNION ALL
 	SELECT
@@ -70,7 +70,7 @@ SELECT
 	END AS severity,
 	min(0.95, d.pattern_confidence) AS confidence,
 	printf('the file is read sequentially without readahead: %s', d.why) AS summary,
-	iif(d.not_judged IS NULL, json_array( -- of many files in doubt nobody reads it
+	iif(d.not_judged IS NULL, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', d.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', d.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'direct_read_bytes', 'value', d.direct_read_bytes, 'unit', 'bytes',

@@ -23,7 +23,8 @@ WITH small AS (
 	GROUP BY d.job_id
 ), cost AS (
 	SELECT s.*, j.name, w.wall_s, s.stall_ns * w.s_per_stall_ns AS stall_s,
-		-- In large files one request brings a window: so many waits are saved at most.
+		-- In large files one request fetches a window. This is the largest possible saving
+		-- of waits.
 		s.stall_ns * w.s_per_stall_ns * max(0, 1 - s.fetched_pages * 1.0 / :shard_window_pages
 			/ nullif(s.misses, 0)) AS saved_s
 	FROM small s JOIN v_job j ON j.job_id = s.job_id JOIN v_wall w ON w.job_id = s.job_id

@@ -12,10 +12,10 @@
 WITH tiny AS (
 	SELECT
 		d.*, j.cpu_ns,
-		-- Only in order is it known that the calls for one page could be one.
+		-- Only for sequential reads is it known that calls for the same page could be one.
 		coalesce(d.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow', 'backward'), 0)
 			AS in_order, d.lookups * 1.0 * d.page_size_bytes / nullif(d.read_bytes, 0) AS lookups_per_page,
-		-- Calls that one for each page would save.
+		-- Calls saved by one call per page.
 		d.read_calls - d.read_bytes / d.page_size_bytes AS saved_calls
 	FROM v_directory d JOIN v_job j ON j.job_id = d.job_id
 )

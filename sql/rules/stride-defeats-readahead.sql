@@ -30,7 +30,7 @@ SELECT
 	min(0.95, c.pattern_confidence) AS confidence,
 	printf('the file is read at a constant stride, and %,d of %,d lookups missed', c.misses, c.lookups)
 		AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', c.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stride', 'value', json_extract(c.pattern_features, '$.stride_bytes'),

@@ -33,13 +33,13 @@ SELECT
 	iif(max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL,
 		'few pages were looked up, and added pages or direct reads were not measured', NULL) AS not_judged
 FROM v_job j
--- Where a rule found something there was enough to judge that.
+-- If a rule found something, there was enough data to judge that.
 WHERE NOT EXISTS (SELECT 1 FROM v_finding f WHERE f.job_id = j.job_id)
 	AND ((j.wall_ns < :min_wall_ns
 		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
 			< 8 * :min_pages)
-	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little, and of
-	-- what is not little without them no more has to be known.
+	-- If direct reads could not be seen, the sum is NULL, because nothing shows that it is
+	-- small. If the rest alone is large enough, direct reads do not matter.
 	OR (max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL
 		AND j.lookups + j.faults_major < :min_pages)
 	OR max(j.lookups + j.faults_major, j.added_pages)

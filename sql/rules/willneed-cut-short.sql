@@ -17,15 +17,15 @@ WITH asked AS (
 		a.*, f.directory_id, f.stall_ns, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around AS later_pages,
 		f.added_pages - f.refaults AS first_pages, w.s_per_stall_ns, w.wall_s,
-		-- A page that is asked for again by each call counts in pages_asked each time: no more than
-		-- the file has can be missing.
+		-- Repeated requests for a page add to pages_asked each time. The file's size bounds
+		-- the missing pages.
 		min(coalesce(a.pages_missing, a.pages_asked), (f.size_bytes + a.page_size_bytes - 1)
 			/ a.page_size_bytes) AS wanted_pages
 	FROM v_asked a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
 ), cut AS (
 	SELECT *, wanted_pages - pages_brought AS short_pages,
-		-- Without a count of what was cached already: all of the file came in this run, and only
-		-- calls that brought something are in the sums.
+		-- The number of pages already cached is not known here. So require that all of the
+		-- file came in during this run, and that every call counted brought something.
 		iif(pages_missing IS NOT NULL OR (advice_mode = 'effects' AND first_pages >= 0.9 * wanted_pages),
 			1, 0) AS is_known,
 		stall_ns * s_per_stall_ns * min(later_pages, wanted_pages - pages_brought)

@@ -16,7 +16,7 @@ WITH whole AS ( -- a dataset of many files is one finding
 	SELECT
 		a.job_id, f.directory_id, count(*) AS files, max(a.path) AS path, sum(a.used) AS used,
 		sum(a.used_late) AS used_late, sum(a.calls) AS calls, max(w.wall_s) AS wall_s,
-		-- Of a file's late waits those for advised pages, by pages.
+		-- The part of a file's late waits for advised pages, in proportion to pages.
 		sum(l.late_waits * a.used_late * 1.0 / nullif(f.used_late, 0)) AS late_waits,
 		sum(f.stall_ns * w.s_per_stall_ns * l.late_waits / nullif(l.stalls, 0)
 			* a.used_late / nullif(f.used_late, 0)) AS saved_s

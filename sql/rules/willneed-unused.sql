@@ -17,7 +17,7 @@ WITH brought AS (
 	FROM v_asked a JOIN v_job j ON j.job_id = a.job_id LEFT JOIN v_file f ON f.file_id = a.file_id
 		LEFT JOIN v_directory d ON d.directory_id = f.directory_id
 		LEFT JOIN v_wall w ON w.job_id = a.job_id
-	-- In a sliced run a page that is still open may have been used while nobody looked.
+	-- In a sliced run, a page without a fate may have been used between slices.
 	WHERE NOT j.sliced
 ), whole AS ( -- a dataset of many files is one finding
 	SELECT
@@ -41,7 +41,8 @@ SELECT
 	END AS severity,
 	0.9 AS confidence,
 	printf('WILLNEED advice fetched %s pages; %,d of them were not read, and %,d of those were evicted',
-		-- A call that ran when the run began may have brought some that nobody counted.
+		-- A call that was in progress when the run began may have brought pages that were
+		-- not counted.
 		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'some'), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',

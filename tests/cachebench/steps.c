@@ -208,7 +208,7 @@ static void step_stride(const struct step *s)
 			read_at(fd, at + done, block);
 }
 
-/* tiny F BYTES: in order, so many a call */
+/* tiny F BYTES: in order, that many per call */
 static void step_tiny(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -218,8 +218,8 @@ static void step_tiny(const struct step *s)
 		read_at(fd, at, s->number[0]);
 }
 
-/* streams F NR BLOCK_KIB [DROP] [OWN] [THINK_US]: so many parts of the file in turns, through one
- * descriptor, or each through its own; dropped behind each reader */
+/* streams F NR BLOCK_KIB [DROP] [OWN] [THINK_US]: that many parts of the file in turns, through
+ * one descriptor, or each through its own; dropped after each reader */
 static void step_streams(const struct step *s)
 {
 	uint64_t nr = s->number[0], block = s->number[1] * KIB;
@@ -258,7 +258,7 @@ static void step_map(const struct step *s)
 	munmap((void *)map, size);
 }
 
-/* hold F: maps all of it, touches it, and leaves it mapped */
+/* hold F: maps the whole file, touches it, and leaves it mapped */
 static void step_hold(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -267,7 +267,7 @@ static void step_hold(const struct step *s)
 		err(1, "mmap");
 }
 
-/* advise F ADVICE [FROM_KIB] [KIB] [PIECE_KIB]: posix_fadvise(), in pieces when one is given */
+/* advise F ADVICE [FROM_KIB] [KIB] [PIECE_KIB]: posix_fadvise(), in pieces if a size is given */
 static void step_advise(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -282,7 +282,7 @@ static void step_advise(const struct step *s)
 		posix_fadvise(fd, (off_t)at, (off_t)piece, (int)s->number[0]);
 }
 
-/* readahead F: readahead(2) over all of it */
+/* readahead F: readahead(2) over the whole file */
 static void step_readahead(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -291,7 +291,7 @@ static void step_readahead(const struct step *s)
 		err(1, "readahead");
 }
 
-/* ahead F AHEAD_KIB BLOCK_KIB THINK_US: in order, WILLNEED so far in front of the reader */
+/* ahead F AHEAD_KIB BLOCK_KIB THINK_US: in order, with WILLNEED that far ahead of the reader */
 static void step_ahead(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -307,7 +307,7 @@ static void step_ahead(const struct step *s)
 	}
 }
 
-/* once F BLOCK_KIB TIMES DROP THINK_US: in order, each block read so often, dropped behind the
+/* once F BLOCK_KIB TIMES DROP THINK_US: in order, each block read that often, dropped after the
  * reader */
 static void step_once(const struct step *s)
 {

@@ -6,7 +6,7 @@
  *   process ... end       the steps between in a process of their own, waited for
  *   crowd:N ... end       the same in N processes at once, each at random places of its own
  *   forever ... end       until the process is killed
- * Control groups of CACHEMON_JOIN, between colons, are joined first.
+ * First joins the control groups of CACHEMON_JOIN, which are separated by colons.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Of a sliced run that is made up nothing that is an estimate stands without its mark, in any format."""
+"""In an invented sliced run, no estimate is printed without its mark, in any format."""
 
 import contextlib
 import csv
@@ -19,7 +19,7 @@ from syslib.part import Part, check, equal  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 SECONDS = 30
-# Each occurs nowhere else: found in a text, it is the estimate.
+# Each value is unique: if a text contains it, it is the estimate.
 ESTIMATES = {"read_calls": (1234567, 1200001, 1260013), "read_bytes": (98765431234, 97531234567, 99912345678),
              "lookups": (7654321, 7543219, 7765433), "hits": (7123457, 7011113, 7234561),
              "hit_ratio": (0.9306, 0.9297, 0.9313)}
@@ -70,7 +70,7 @@ def job_of(report):
 
 
 def unmarked(text, value):
-    """Places where the figure stands without '~' and is no end of an interval."""
+    """Places where the figure stands without '~' and is not an end of an interval."""
     for m in re.finditer(rf"(?<![\d,.]){re.escape(value)}(?![\d,])", text):
         if not re.search(r"(~|&gt;=|>=|\(|to )\s*$", text[max(0, m.start() - 8):m.start()]):
             yield text[max(0, m.start() - 60):m.end() + 20]

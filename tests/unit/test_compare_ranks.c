@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access m */
-/* The test of several runs on each side, against every split counted one by one, published tables,
- * and simulated runs. */
+/* The test for several runs per side, compared with every split counted one by one, with
+ * published tables, and with simulated runs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static double u_of(const double *a, size_t nr_a, const double *b, size_t nr_b)
 	return u;
 }
 
-/* Each split of all values into two groups of these sizes, by the bits of a number. */
+/* Every split of all values into groups of these sizes, from the bits of a number. */
 static double p_by_counting(const double *a, size_t nr_a, const double *b, size_t nr_b)
 {
 	size_t nr = nr_a + nr_b;
@@ -78,7 +78,7 @@ static void every_split(void **state)
 	}
 }
 
-/* a is 0 .. n-1; b so that in u pairs its value is the smaller one. */
+/* a is 0 .. n-1; b is such that its value is smaller in u pairs. */
 static double p_of(size_t nr, size_t u)
 {
 	double a[RANKS_MAX], b[RANKS_MAX];
@@ -95,7 +95,7 @@ static double p_of(size_t nr, size_t u)
 	return r.p;
 }
 
-/* The largest U that is significant at 5 %, two-sided: the table of every textbook. */
+/* The largest U that is significant at 5 %, two-sided: the table found in textbooks. */
 static void published_table(void **state)
 {
 	static const size_t critical[][2] = {{4, 0},  {5, 2},	{6, 5},	  {7, 8},   {8, 13},
@@ -111,7 +111,7 @@ static void published_table(void **state)
 	assert_true(ranks_least_p(1, 1) == 1);
 }
 
-/* Of 4 and 4 runs all 16 differences but none; of 10 and 10 those from the 24th on. */
+/* 4 and 4 runs: all 16 differences. 10 and 10: from the 24th. */
 static void interval_of_the_shift(void **state)
 {
 	static const double a[4] = {10, 11, 12, 13}, b[4] = {20, 22, 24, 26};
@@ -135,7 +135,8 @@ static void interval_of_the_shift(void **state)
 		y[i] = i + 0.5;
 	}
 	assert_int_equal(ranks_test(x, 10, y, 10, &r), 0);
-	/* 1 difference of -8.5, 2 of -7.5, ... 6 of -3.5 are 21; 7 of -2.5 have the 24th. */
+	/* 1 difference of -8.5, 2 of -7.5, ... 6 of -3.5 make 21; the 24th is among the 7 of
+	 * -2.5. */
 	assert_true(r.low == -2.5 && r.high == 3.5);
 }
 
@@ -171,8 +172,8 @@ static void simulate(size_t nr, bool skewed, double shift, double level, double 
 	*ret_inside = (double)inside / ROUNDS;
 }
 
-/* Alike groups are called different in 5 of 100 cases at most, whatever their distribution (0.6 %
- * are three standard errors of 4,000 rounds, plus). */
+/* Equal groups are called different in at most 5 of 100 cases, for any distribution (plus 0.6 %,
+ * three standard errors of 4,000 rounds). */
 static void false_alarms(void **state)
 {
 	static const size_t sizes[] = {3, 4, 5, 8, 12};

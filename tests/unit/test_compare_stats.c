@@ -22,7 +22,7 @@ static void close_to(double got, double want, double tolerance)
 		fail_msg("expected %.12g, got %.12g", want, got);
 }
 
-/* Tables of the t distribution, as printed in any textbook; df 1 and 2 also in closed form. */
+/* Tables of the t distribution from textbooks; df 1 and 2 also in closed form. */
 static void student_as_in_tables(void **state)
 {
 	static const struct {
@@ -48,7 +48,7 @@ static void student_as_in_tables(void **state)
 	close_to(stats_student_two_sided(INFINITY, 4), 0, 0);
 }
 
-/* The example of Holm (1979) as R's p.adjust() has it. */
+/* The example of Holm (1979), with the result of R's p.adjust(). */
 static void holm_as_in_r(void **state)
 {
 	double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
@@ -126,14 +126,14 @@ static void cells_share_work_out(void **state)
 	(void)state;
 	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
 	close_to(ratio, 12.0 / 80, 1e-15);
-	/* Half of the work is done behind the second interval: 6 / 40 and 6 / 40. */
+	/* Half of the work is done after the second interval: 6 / 40 and 6 / 40. */
 	close_to(values[0], 6.0 / 40, 1e-15);
 	close_to(values[1], 6.0 / 40, 1e-15);
-	num[2] = 3; /* without work: in the cell where it happened */
+	num[2] = 3; /* without work: in the cell where it occurred */
 	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
 	close_to(values[0] + values[1], 2 * 15.0 / 80, 1e-15);
 	close_to(values[1] - values[0], 3.0 / 40, 1e-15);
-	/* An interval over several cells: 40 of 80 in one of 4, shared alike. */
+	/* An interval that covers several cells: 40 of 80 in a cell of 4, divided equally. */
 	num[2] = 0;
 	assert_int_equal(cells_values(&s, 4, quarters, &ratio), 0);
 	close_to(quarters[2], 3.0 / 20, 1e-15);
@@ -158,7 +158,7 @@ static void cells_of_nothing(void **state)
 
 enum shape { NORMAL, SKEWED };
 
-/* A first-order process, its values through a shape; a cold beginning on top of it. */
+/* A first-order process, transformed by a shape, plus a cold start. */
 static void process(uint64_t *seed, enum shape shape, double phi, double cold, double *x, size_t nr)
 {
 	double v = normal(seed);
@@ -171,7 +171,7 @@ static void process(uint64_t *seed, enum shape shape, double phi, double cold, d
 	}
 }
 
-/* Share of the pairs that were tested where a gain behind a cold beginning is seen at p <= 0.05. */
+/* The share of tested pairs in which a gain after a cold start is found at p <= 0.05. */
 static double power_of(enum shape shape, double phi, double cold, double gain, size_t nr, int pairs)
 {
 	uint64_t seed = 20260101;
@@ -194,7 +194,8 @@ static double power_of(enum shape shape, double phi, double cold, double gain, s
 	return possible ? (double)shown / possible : 0;
 }
 
-/* What is large against the noise is seen, also behind a cold beginning that both runs have. */
+/* A difference that is large compared with the noise is found, even after a cold start of both
+ * runs. */
 static void power(void **state)
 {
 	(void)state;
@@ -253,7 +254,7 @@ static double mean_variance(double phi, int n)
 
 enum { CELLS = 20, BATCHES = 10 };
 
-/* Two of three are low: no neighbours are alike, and the means of pairs differ. */
+/* Two of three are low: neighbours never match, and the means of pairs differ. */
 static void in_threes(double *x)
 {
 	for (int i = 0; i < CELLS; i++)
@@ -261,9 +262,9 @@ static void in_threes(double *x)
 }
 
 /*
- * The square of the error of in_threes(), by hand: the means of ten pairs, each pair as alike as
- * what looks unlike may be: a correlation time of 1.3, and a 20th more for the mean that was taken
- * out.
+ * The squared error of in_threes(), by hand: the means of ten pairs, with the largest correlation
+ * that values which look independent may have: a correlation time of 1.3, plus a 20th for the
+ * subtracted mean.
  */
 static double squared_error(double phi)
 {
@@ -311,7 +312,7 @@ static void known_answer(void **state)
 	close_to(t.p, stats_student_two_sided(t.difference / t.error, BATCHES - 1), 1e-12);
 }
 
-/* Four values of the other run, of variance 8 / 3, are worth four thirds of one. */
+/* Four values of the other run, with variance 8 / 3, are worth four thirds of one. */
 static void lone_known_answer(void **state)
 {
 	double a[CELLS];
@@ -329,17 +330,17 @@ static void lone_known_answer(void **state)
 	close_to(t.degrees, (one + other) * (one + other) / (one * one / 9 + other * other / 3),
 		 1e-9);
 	close_to(t.p, stats_student_two_sided(t.difference / t.error, t.degrees), 1e-12);
-	/* What the short one's values say is less than the long one's error for half of its work.
-	 */
+	/* The short run's values differ less than the long run's error over half of its work
+	 * allows. */
 	b[0] = b[1] = b[2] = b[3] = 4;
 	t = paired_lone(a, CELLS, b, 4, 2, false);
 	close_to(t.error, sqrt(one + 2 * one), 1e-9);
 	close_to(t.degrees, 9, 0);
 }
 
-/* A start that is quicker than the work behind it, in a long run that is steady else and in a short
- * one that is quicker: no chance of either. Where the short one has no such start, or shares of the
- * work are not the same, it may be anything. */
+/* A start that is faster than the rest, in an otherwise steady long run and in a faster short
+ * one, is not chance. If the short run has no such start, or the shares of work differ, it may
+ * be anything. */
 static void lone_beginning_is_no_chance(void **state)
 {
 	enum { LONG = 52, START = 7 };
@@ -402,7 +403,7 @@ static void too_few_and_constant(void **state)
 	close_to(t.p, 0, 0);
 	t = paired_test(a, a, PAIRED_CELLS_MIN);
 	close_to(t.p, 1, 0);
-	/* A difference that drifts all the time is one value, not forty. */
+	/* A constantly drifting difference is one value, not forty. */
 	for (int i = 0; i < 40; i++)
 		slope[i] = i;
 	t = paired_test(flat, slope, 40);

@@ -55,7 +55,7 @@ static void test_decide(void **state)
 		{{"9p", "rw,trans=virtio,cache=loose", false, 0, 0}, FS_PARTLY, "O_DIRECT"},
 		{{"9p", NULL, false, 0, 0}, FS_PARTLY, "O_DIRECT"},
 		{{"", NULL, false, 0, 0}, FS_UNKNOWN, "selftest"},
-		/* Where direct reads are counted. */
+		/* Filesystems whose direct reads are counted. */
 		{{"block device", NULL, false, 0, FS_DIRECT_BLOCK}, FS_EXACT, "direct reads"},
 		{{"block device", NULL, false, 0, FS_DIRECT_NFS}, FS_PARTLY, "not observed"},
 		{{"nfs4", "rw", false, 0, FS_DIRECT_NFS}, FS_EXACT, "direct reads"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor store account access */
 /*
- * References from the store to the advisor: what is loaded after any interval is what the sample
- * had then, and a database that was tampered with is refused with a reason.
+ * References from the store to the advisor: after any interval the loaded sample equals the stored
+ * one, and a modified database is refused with a reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void assert_refused(const char *path, int code, const char *text)
 		fail_msg("'%s' is not in '%s'", text, err.text);
 }
 
-/* What the database has, page by page. */
+/* The content of the database, page by page. */
 static void assert_loads(const char *path, const struct reference_sample *s)
 {
 	struct reference_view v;
@@ -116,7 +116,7 @@ static int write_with(struct fixture *f, uint64_t n, struct reference_sample *s)
 	return store_write(f->st, f->l, &t.s, &f->err);
 }
 
-/* With falling thresholds, new numbers and merged chunks in between. */
+/* With falling thresholds, new numbers and merged chunks. */
 static void test_any_interval_is_whole(void **state)
 {
 	struct reference_limits limits = {.pages = 300, .entries = 4000, .chunks = 12};
@@ -146,7 +146,7 @@ static void test_any_interval_is_whole(void **state)
 	reference_sample_free(s);
 }
 
-/* An interval that cannot be written is in the next one. */
+/* An interval that cannot be written is added to the next. */
 static void test_a_lost_interval_comes_later(void **state)
 {
 	struct reference_sample *s = NULL;
@@ -187,7 +187,7 @@ static void test_absence_has_a_reason(void **state)
 	assert_refused(f->scratch.db, -ENOENT, "without references");
 }
 
-/* Each on its own copy of a database that loads. */
+/* Each change on its own copy of a database that loads. */
 static void test_damage_is_refused(void **state)
 {
 	static const struct {
@@ -246,7 +246,7 @@ static void test_damage_is_refused(void **state)
 	reference_sample_free(s);
 }
 
-/* All is read once: what is estimated of the pages lies as often above the lookups as below. */
+/* Every page is in the sample: estimates of the pages are as often above the lookups as below. */
 static void test_an_estimate_may_be_above_the_lookups(void **state)
 {
 	struct reference_sample *s = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor store account figures access */
 /*
- * Traces from the store to the advisor: what was taken is what is loaded, and a database that was
- * tampered with is refused with a reason.
+ * Traces from the store to the advisor: the loaded events equal the recorded ones, and a modified
+ * database is refused with a reason.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -35,7 +35,7 @@ static void test_whole_kernel(void **state)
 	assert_string_equal(plan.choices[ROLE_SEED].hook, "iter:task");
 }
 
-/* What the read hook is decides who else is needed, what the build is too. */
+/* The kind of the read hook, and the build, decide which other programs are needed. */
 static void test_roles_that_depend(void **state)
 {
 	struct kernel_caps caps;
@@ -57,7 +57,7 @@ static void test_roles_that_depend(void **state)
 	assert_string_equal(plan.choices[ROLE_TASK_FREE].hook, "tp_btf:sched_process_free");
 }
 
-/* Programs that the verifier types need more rights where the function is a module's. */
+/* Type-checked programs on a function of a module need more rights. */
 static void test_functions_of_modules(void **state)
 {
 	struct kernel_caps caps;
@@ -121,7 +121,7 @@ static void expect_counter(const struct probe_plan *plan, enum counter c, const 
 	assert_contains(why, missing);
 }
 
-/* A cause that cannot be told makes its own counter and "other" unknown, and no more. */
+/* A cause that cannot be detected makes only its own counter and "other" unknown. */
 static void test_counters_beside_their_group(void **state)
 {
 	struct kernel_caps caps;
@@ -156,7 +156,7 @@ static void test_counters_beside_their_group(void **state)
 }
 
 static const struct {
-	enum counter c, by; /* known where by is */
+	enum counter c, by; /* the condition for `is` */
 } by_scope[] = {
 	{C_evicted_dontneed, C_evicted_dontneed},
 	{C_evicted_drop_caches, C_evicted_drop_caches},
@@ -164,7 +164,7 @@ static const struct {
 	{C_evicted_invalidate, C_evicted_direct_io},
 };
 
-/* A cause that only a stack shows is known by its scopes or by the addresses of functions. */
+/* A cause that only a stack shows is detected by its scopes or by the addresses of functions. */
 static void test_hidden_addresses(void **state)
 {
 	static const enum caps_flag flags[] = {CAPS_NO, CAPS_UNKNOWN, CAPS_YES};
@@ -206,7 +206,7 @@ static void test_hidden_addresses(void **state)
 	}
 }
 
-/* STALL wants switches, and faults for the files of mappings. */
+/* STALL needs the switch hooks, and the fault hooks for mapped files. */
 static void test_stall_needs_both(void **state)
 {
 	static const char *const programs[] = {"fault_tp", "switch_tp"};

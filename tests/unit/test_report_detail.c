@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* timeline, interference and coverage of a job, as the formats for programs have them. */
+/* timeline, interference and coverage of a job in the formats for programs. */
 #include "fixtures/report/golden.h"
 
 #include "cachemon/figures/trace_code.h"
@@ -36,7 +36,8 @@ static void assert_text(const cJSON *json, const char *path, const char *want)
 			 cJSON_IsString(item) ? item->valuestring : "no text", want);
 }
 
-/* Nobody was recorded: absent where pages left or where that is not known, else an empty list. */
+/* Interference was not recorded: absent if pages left or if that is not known, else an empty
+ * list. */
 static void why_nobody_pushed_out(void **state)
 {
 	struct fixture *f = *state;
@@ -67,7 +68,7 @@ static void why_nobody_pushed_out(void **state)
 	cJSON_Delete(json);
 }
 
-/* A run without marks that an older cachemon recorded, also after the database got the tables. */
+/* A run without marks from an older cachemon, also after the database was migrated. */
 static void why_there_are_no_epochs(void **state)
 {
 	static const char older[] = "an older cachemon recorded the run";
@@ -120,7 +121,7 @@ static void who_pushed_out_whose_pages(void **state)
 	cJSON_Delete(json);
 }
 
-/* Another run's job: a cgroup, watched from so many seconds after the run's own start on. The
+/* A job of another run: a cgroup, watched from that many seconds after the run's own start. The
  * report is of the run with the highest id. */
 static void put_job(struct fixture *f, int number, const char *boot, int after_s,
 		    const char *cgroup)
@@ -194,7 +195,7 @@ static void other_jobs_are_known_by_their_cgroups(void **state)
 	}
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.command", "cat");
 	cJSON_Delete(json);
-	/* As an older cachemon left it. */
+	/* As left by an older cachemon. */
 	fixture_older(f, 7);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "others");
@@ -202,7 +203,7 @@ static void other_jobs_are_known_by_their_cgroups(void **state)
 	cJSON_Delete(json);
 }
 
-/* The list is bounded, and by cause it adds up all the same. */
+/* The list is bounded, but the sums by cause are complete. */
 static void what_is_left_of_each_cause(void **state)
 {
 	static const char *const causes[] = {"reclaim_kswapd", "reclaim_memcg", "truncate"};
@@ -324,7 +325,7 @@ static void parts_of_a_traced_file(void **state)
 	cJSON_Delete(json);
 }
 
-/* Of what is not traced the sample of references tells which pages were read, and no more. */
+/* Without a trace, the sample of references shows which pages were read, and no more. */
 static void parts_of_a_sampled_file(void **state)
 {
 	struct fixture *f = *state;
@@ -350,7 +351,7 @@ static void parts_of_a_sampled_file(void **state)
 	cJSON_Delete(json);
 }
 
-/* Only the formats for programs pay for it. */
+/* Only the formats for programs compute it. */
 static void other_formats_do_without(void **state)
 {
 	struct fixture *f = *state;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* A run beside the job's earlier ones: what is usual, what is not, where a figure moves, and when
- * there are too few. */
+/* A run compared with earlier runs of the job: what is usual, what is not, trends, and too few
+ * runs. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>
 
 #define S 1000000000LL
 
-/* Run number id before run 1, which becomes number 1000. */
+/* Run number id before run 1, which is renumbered to 1000. */
 static void add_past(struct fixture *f, int id, double wall_s, int64_t misses, int64_t rchar)
 {
 	fixture_sql(f,
@@ -35,7 +35,7 @@ static const struct series_history *history_of(const struct series_job *s, const
 	return NULL;
 }
 
-/* What is looked at is the newest run: ids of earlier ones are smaller. */
+/* The newest run is analysed: ids of earlier ones are smaller. */
 static struct analysis analyse_last(struct fixture *f, int64_t run_id)
 {
 	struct analysis_options options = {0};
@@ -87,7 +87,7 @@ static void history(void **state)
 	analysis_free(&a);
 }
 
-/* As in a report: it has no hit ratio, and is not held against the others. */
+/* As in a report, such a run has no hit ratio, so it is not compared in it. */
 static void more_misses_than_lookups(void **state)
 {
 	struct fixture *f = *state;
@@ -152,7 +152,6 @@ static void too_few_runs(void **state)
 	analysis_free(&a);
 }
 
-/* Each pair is bound the same way from both sides, and nothing is bound to itself. */
 #define CASE(f) cmocka_unit_test_setup_teardown(f, world_begin, fixture_teardown)
 
 int main(void)

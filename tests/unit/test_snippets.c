@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* The commands of notes, with what a run knows in them. */
+/* The commands of notes, filled in with the facts of a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 static struct model_file file = {.path = BYTES("/data/it's/a b")};
 static struct model_directory directory = {.path = BYTES("/data/it's")};
 
-/* A job that read 100 MiB of pages, of which 36 MiB came again, below a limit of 128 MiB. */
+/* A job that read 100 MiB of pages, of which 36 MiB refaulted, below a limit of 128 MiB. */
 static void make(struct model *m, struct model_job *job)
 {
 	*m = (struct model){
@@ -40,7 +40,7 @@ static void make(struct model *m, struct model_job *job)
 	job->counts.c[C_refaults] = 9216;
 }
 
-/* want NULL: left out. */
+/* want NULL: left out */
 static void expect(const struct model *m, const struct model_job *job, const struct finding *f,
 		   const char *code, const char *want)
 {
@@ -75,11 +75,12 @@ static void test_names(void **state)
 	       "ls '/data/it'\\''s' '/data/it'\\''s/a b';");
 	expect(&m, &job, &of_file, "ls %DIRECTORY% %FILE%", "ls /x '/x/$(reboot)'");
 	expect(&m, &job, &of_root, "ls %DIRECTORY%", "ls /");
-	/* A document escapes that character, and a backslash then: quotes must hold none. */
+	/* A document would escape that character and then a backslash, so quoted text must not
+	 * contain it. */
 	expect(&m, &job, &of_bidi, "ls %FILE%", "ls $'/x/\\xe2\\x80\\xae\\'; reboot; \\''");
 	expect(&m, &job, &of_directory, "ls %FILE%", "ls '/data/it'\\''s/a b'");
 	expect(&m, &job, &of_job, "%COMMAND%", "python3 'my train.py'");
-	/* What is no placeholder stays; what is not known leaves the command out. */
+	/* Other text stays; an unknown fact leaves out the whole command. */
 	expect(&m, &job, &of_job, "printf '%s %UNI %%\n'", "printf '%s %UNI %%\n'");
 	expect(&m, &job, &of_type, "ls %DIRECTORY%", NULL);
 	expect(&m, &job, &nameless, "ls %FILE%", NULL);
@@ -98,7 +99,7 @@ static void test_names(void **state)
 	expect(&m, &job, &of_job, "ls %DIRECTORY%", NULL);
 }
 
-/* The run that the report is about, not the last one of some other database. */
+/* The run of the report, not the last run of another database. */
 static void test_run(void **state)
 {
 	static const char code[] = "cachemon whatif cache --db %DB% --run %RUN%";
@@ -126,7 +127,7 @@ static void test_limits(void **state)
 	struct model_job job;
 
 	make(&m, &job);
-	/* 128 MiB and 64 MiB, and one more to be whole. */
+	/* 128 MiB and 64 MiB, rounded up by one. */
 	expect(&m, &job, &f, unit, "set 'my train.service' 202375168");
 	expect(&m, &job, &f, plain, NULL);
 	expect(&m, &job, &f, slurm, NULL);
@@ -148,7 +149,7 @@ static void test_limits(void **state)
 	expect(&m, &job, &f, slurm, "job 1234 193");
 	expect(&m, &job, &f, "cat %LIMIT_FILE%",
 	       "cat /sys/fs/cgroup/system.slice/slurmstepd.scope/job_1234/step_0/memory.max");
-	/* The machine has less; there is no limit; nobody counted. */
+	/* The machine has less memory; there is no limit; refaults were not counted. */
 	m.run.memory_bytes.value = 128 << 20;
 	expect(&m, &job, &f, plain, NULL);
 	make(&m, &job);

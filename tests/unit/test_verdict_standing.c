@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Verdicts on advice that stands: each word, the limits between them, and what is not known. */
+/* Verdicts on advice that sets a mode: each verdict, the limits between them, and unknown
+ * values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static struct opt_f64 f(double v)
 	return (struct opt_f64){v, true};
 }
 
-/* 1,000 reads at random, each without readahead. */
+/* 1,000 random reads, each without readahead. */
 static struct verdict_standing random_reads(void)
 {
 	return (struct verdict_standing){
@@ -38,7 +39,7 @@ static struct verdict_standing random_reads(void)
 	};
 }
 
-/* Windows of 64 pages where 32 are allowed, and all that they brought was used. */
+/* Windows of 64 pages where 32 are the default, and all pages were used. */
 static struct verdict_standing larger_windows(void)
 {
 	return (struct verdict_standing){
@@ -77,7 +78,7 @@ static void of_random(void **state)
 	in.pattern = "reread";
 	expect(&in, VERDICT_NONE, "does not tell");
 	in = random_reads();
-	/* Of counters alone, which call it random because of the advice. */
+	/* The pattern is from counters alone, which call it random because of the advice. */
 	in.confidence = f(0.5);
 	expect(&in, VERDICT_NONE, "does not tell");
 	in.pattern = NULL;
@@ -92,12 +93,12 @@ static void of_random(void **state)
 	expect(&in, VERDICT_CUT_SHORT, "only 10 %");
 	in.windows_read_ahead = n(9001);
 	expect(&in, VERDICT_NO_EFFECT, "9,001 readahead windows");
-	/* All in the cache. */
+	/* Everything was cached. */
 	in = random_reads();
 	in.demand = n(0);
 	in.windows_forced = n(0);
 	expect(&in, VERDICT_REDUNDANT, "cached");
-	/* Windows of WILLNEED are among the forced ones. */
+	/* Windows of WILLNEED count as forced ones. */
 	in = random_reads();
 	in.advised = n(1);
 	expect(&in, VERDICT_NONE, "other advice");
@@ -132,7 +133,7 @@ static void of_sequential(void **state)
 	struct verdict_standing in = larger_windows();
 
 	expect(&in, VERDICT_HELPED, "990 of 990");
-	/* 32 to 63 is the bucket of windows as they are without it. */
+	/* 32 to 63 is also the bucket of default windows. */
 	in.window_pages_max = n(63);
 	expect(&in, VERDICT_NO_EFFECT, "no window was larger than 32 pages");
 	in = larger_windows();
@@ -156,7 +157,7 @@ static void of_sequential(void **state)
 	in = larger_windows();
 	in.used = n(0);
 	expect(&in, VERDICT_NONE, "has a settled fate");
-	/* Nobody followed a quarter of them, and more. */
+	/* A quarter of them was not followed, then more. */
 	in = larger_windows();
 	in.used = n(750);
 	in.untracked = 250;
@@ -188,8 +189,8 @@ static void of_noreuse_and_normal(void **state)
 	expect(&in, VERDICT_NONE, "not recorded");
 }
 
-/* A figure that is absent never makes a verdict that its presence does not: it is another reason,
- * or none. */
+/* Removing a figure never gives a verdict that its presence does not give: only another reason,
+ * or no verdict. */
 static void absent_is_not_zero(void **state)
 {
 	static const size_t of_random[] = {
@@ -222,7 +223,7 @@ static void absent_is_not_zero(void **state)
 	in = random_reads();
 	in.confidence.known = false;
 	expect(&in, VERDICT_NONE, "");
-	/* Whether all was cached is not known: the rest decides. */
+	/* Whether everything was cached is not known: the other figures decide. */
 	in = random_reads();
 	in.demand = (struct opt_i64){0};
 	expect(&in, VERDICT_HELPED, "");

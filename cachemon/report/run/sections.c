@@ -128,6 +128,7 @@ static const struct part {
 	{"totals", "What was read", false, has_any, put_totals},
 	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},
 	{"sizes", "Sizes and reuse distances", false, has_detail, sections_windows},
+	{"waits", "Waits", false, has_detail, sections_waits},
 	{"evictions", "Evictions", false, has_any, sections_evictions},
 	{"evictors", "Evictors", false, has_detail, sections_evictors},
 	{"cache", "Other cache sizes", false, has_analysis, sections_curve},

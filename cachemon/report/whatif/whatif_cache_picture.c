@@ -17,7 +17,7 @@ void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS])
 
 enum { PLACES = 96 };
 
-/* What is drawn at each place. */
+/* The character drawn at each place. */
 struct drawn {
 	double bytes[PLACES];
 	double hit[PLACES], low[PLACES], high[PLACES];
