@@ -312,6 +312,8 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	return ret;
 }
 
+#define FILESYSTEM_COLUMNS                                                                         \
+	"SELECT type, mount, cover, why, dev_major, dev_minor, files, files_estimated, "
 #define DEVICE_IS                                                                                  \
 	"AS d WHERE d.run_id = (SELECT run_id FROM job WHERE id = ?1) AND d.dev_major = "          \
 	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor"
@@ -330,36 +332,30 @@ struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 			    struct errtext *err)
 {
-	const int64_t params[] = {job->id, m->run.id};
 	struct arena *a = &m->arena;
 	struct rows r;
 	size_t room;
 	char *sql;
 	int ret;
-	/* Older databases do not have the reads of devices. */
-	const char *columns =
-		model_has(db, "device", "reads")
-			? "SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-			  "files_estimated, (SELECT name FROM device " DEVICE_IS
-			  "), (SELECT reads FROM device " DEVICE_IS
-			  "), (SELECT read_ms FROM device " DEVICE_IS ")"
-			: "SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-			  "files_estimated, NULL, NULL, NULL";
+	/* Older databases do not have the reads of devices, still older ones no devices. */
+	const char *columns = model_has(db, "device", "reads") ? FILESYSTEM_COLUMNS
+				      "(SELECT name FROM device " DEVICE_IS
+				      "), (SELECT reads FROM device " DEVICE_IS
+				      "), (SELECT read_ms FROM device " DEVICE_IS
+				      "), (SELECT read_ahead_kb FROM device " DEVICE_IS ")"
+			      : model_has(db, "device", "read_ahead_kb") ? FILESYSTEM_COLUMNS
+				      "NULL, NULL, NULL, "
+				      "(SELECT read_ahead_kb FROM device " DEVICE_IS ")"
+									 : FILESYSTEM_COLUMNS
+				      "NULL, NULL, NULL, NULL";
 
 	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = model_rows_sql(model_has(db, "device", "read_ahead_kb")
-				     ? "SELECT type, mount, cover, why, dev_major, dev_minor, "
-				       "(SELECT d.read_ahead_kb FROM device d WHERE d.run_id = ?2 "
-				       "AND d.dev_major = filesystem.dev_major "
-				       "AND d.dev_minor = filesystem.dev_minor), "
-				       "files, files_estimated"
-				     : "SELECT type, mount, cover, why, dev_major, dev_minor, "
-				       "iif(?2, NULL, NULL), files, files_estimated",
+	sql = model_rows_sql(columns,
 			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 			     "lookups DESC, misses DESC, id");
-	r = rows_begin(db, a, sql, 2, params);
+	r = rows_begin(db, a, sql, 1, &job->id);
 	job->filesystems = arena_alloc(a, room * sizeof(*job->filesystems));
 	while (job->filesystems && job->nr_filesystems < room && rows_next(&r)) {
 		struct model_filesystem *f = &job->filesystems[job->nr_filesystems++];
@@ -370,12 +366,12 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->why = rows_bytes(&r);
 		f->dev_major = rows_i64(&r);
 		f->dev_minor = rows_i64(&r);
-		f->read_ahead_kb = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
 		f->device = rows_bytes(&r);
 		f->device_reads = rows_i64(&r);
 		f->device_read_ms = rows_i64(&r);
+		f->read_ahead_kb = rows_i64(&r);
 		model_rows_counts(&r, &f->counts);
 		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
 								bounds_of_fstype(&m->run, &f->type)

@@ -232,6 +232,12 @@ def placeholders():
         return dict(re.findall(r'{"(%[A-Z_]+%)", \w+, "([^"]+)"}', f.read()))
 
 
+def prose(note):
+    """Only commands are filled in; a model is given the rest of a note as it stands."""
+    text = re.sub(r"^```.*?^```$", "", read(NOTES, note.name + ".md"), flags=re.M | re.S)
+    return [f"{word} outside of a command" for word in re.findall(r"%[A-Z]+_?[A-Z0-9_]*%", text)]
+
+
 def snippets(note, work):
     check = {"c": compiles_c, "python": compiles_python, "shell": checks_shell}
     wrong = []
@@ -312,7 +318,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note) + widths(note)
+            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note) + widths(note) + \
+                prose(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])
