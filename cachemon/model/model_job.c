@@ -314,9 +314,9 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 
 #define FILESYSTEM_COLUMNS                                                                         \
 	"SELECT type, mount, cover, why, dev_major, dev_minor, files, files_estimated, "
-#define DEVICE_IS                                                                                  \
-	"AS d WHERE d.run_id = (SELECT run_id FROM job WHERE id = ?1) AND d.dev_major = "          \
-	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor"
+#define DEVICE_HAS(column)                                                                         \
+	"(SELECT d." column " FROM device d WHERE d.run_id = ?2 AND d.dev_major = "                \
+	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
 
 struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 {
@@ -337,22 +337,19 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	size_t room;
 	char *sql;
 	int ret;
-	/* Older databases do not have the reads of devices, still older ones no devices. */
-	const char *columns = model_has(db, "device", "reads") ? FILESYSTEM_COLUMNS
-				      "(SELECT name FROM device " DEVICE_IS
-				      "), (SELECT reads FROM device " DEVICE_IS
-				      "), (SELECT read_ms FROM device " DEVICE_IS
-				      "), (SELECT read_ahead_kb FROM device " DEVICE_IS ")"
-			      : model_has(db, "device", "read_ahead_kb") ? FILESYSTEM_COLUMNS
-				      "NULL, NULL, NULL, "
-				      "(SELECT read_ahead_kb FROM device " DEVICE_IS ")"
-									 : FILESYSTEM_COLUMNS
-				      "NULL, NULL, NULL, NULL";
+	/* Older databases have no devices, or not their reads. */
+	static const char *const by_age[] = {
+		FILESYSTEM_COLUMNS "iif(?2, NULL, NULL), NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", " DEVICE_HAS(
+			"name") ", " DEVICE_HAS("reads") ", " DEVICE_HAS("read_ms"),
+	};
+	int age = model_has(db, "device", "read_ahead_kb") + model_has(db, "device", "reads");
 
 	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = model_rows_sql(columns,
+	sql = model_rows_sql(by_age[age],
 			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 			     "lookups DESC, misses DESC, id");
 	r = rows_begin(db, a, sql, 1, &job->id);
@@ -368,6 +365,7 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->dev_minor = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
+		f->read_ahead_kb = rows_i64(&r);
 		f->device = rows_bytes(&r);
 		f->device_reads = rows_i64(&r);
 		f->device_read_ms = rows_i64(&r);
