@@ -360,7 +360,7 @@ int rule_param_parse(struct arena *a, const char *file, int line, const char *te
 	if (span_trim(rest).len)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: the unit '%.*s' is more than one word; put the reason "
-				   "behind --",
+				   "after --",
 				   file, line, (int)(unit.len + rest.len), unit.at);
 	if (reason)
 		why = span_trim((struct span){reason + 2, strlen(reason + 2)});
