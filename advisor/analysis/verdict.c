@@ -103,20 +103,20 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 
 	if (judged.known && share_of(in->evicted_unused.value, brought) >= HARMFUL_FROM)
 		return say_verdict(why, VERDICT_HARMFUL,
-				   COUNT " of the " COUNT " pages it brought left unused",
+				   COUNT " of the " COUNT " fetched pages were evicted unused",
 				   in->evicted_unused.value, brought);
 	if (missing.known && missing.value > 0 && share_of(brought, missing.value) < CUT_BELOW)
 		return say_verdict(why, VERDICT_CUT_SHORT,
-				   "it brought " COUNT " of the " COUNT
-				   " pages that were asked for and not cached",
+				   COUNT " of the " COUNT
+					 " requested pages that were not cached were fetched",
 				   brought, missing.value);
 	if (!judged.known)
 		return say_verdict(why, VERDICT_NONE,
 				   "the fate of the fetched pages was not measured");
 	if (counts_too_many_open((double)in->untracked, (double)judged.value))
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of " COUNT " of the " COUNT
-				   " pages it brought is not known",
+				   "the fate of " COUNT " of the " COUNT
+				   " fetched pages is not known",
 				   in->untracked, brought);
 	if (used.value > 0 && share_of(in->used_late.value, used.value) >= LATE_FROM)
 		return say_verdict(why, VERDICT_TOO_LATE,
@@ -144,7 +144,7 @@ static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT
 	if (in->redundant.known && in->asked.known && in->asked.value > 0 &&
 	    share_of(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
 		return say_verdict(why, VERDICT_REDUNDANT,
-				   COUNT " of the " COUNT " pages asked for were cached already",
+				   COUNT " of the " COUNT " requested pages were already cached",
 				   in->redundant.value, in->asked.value);
 	if (in->brought.value)
 		return judge_brought(in, why);
@@ -197,7 +197,7 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 	if (!is_one_of(in, at_random, sizeof(at_random) / sizeof(at_random[0])))
 		return say_verdict(
 			why, VERDICT_NONE,
-			"how it is read (%s) does not tell what readahead would have brought",
+			"the access pattern (%s) does not show what readahead would have fetched",
 			in->pattern ? in->pattern : "unknown");
 	if (share < CUT_BELOW)
 		return say_verdict(
@@ -266,15 +266,15 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 	ended = used.value + in->evicted_unused.value;
 	if (counts_too_many_open((double)in->untracked, (double)ended))
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of " COUNT
-				   " pages read ahead is not known, and of " COUNT " it is",
+				   "the fate of " COUNT " prefetched pages is not known; for " COUNT
+				   " it is",
 				   in->untracked, ended);
 	if (!ended)
 		return say_verdict(why, VERDICT_NONE, "no prefetched page has a settled fate");
 	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)
 		return say_verdict(why, VERDICT_HARMFUL,
 				   "windows were larger, and " COUNT " of " COUNT
-				   " pages read ahead left unused",
+				   " prefetched pages were evicted unused",
 				   in->evicted_unused.value, ended);
 	if ((double)in->used_late.value >= LATE_FROM * (double)used.value)
 		return say_verdict(why, VERDICT_TOO_LATE,

@@ -108,8 +108,7 @@ static void judge_file(struct whatif_file *f, const struct ra_replay_result *act
 		f->fidelity = (double)f->exact_windows / (double)f->windows;
 	if (!f->windows) {
 		f->reason = WHATIF_CACHED;
-		snprintf(f->note, sizeof(f->note),
-			 "every page that was asked for was in the cache");
+		snprintf(f->note, sizeof(f->note), "every requested page was cached");
 	} else if (f->fidelity < WHATIF_LEAST_FIDELITY) {
 		f->reason = WHATIF_UNFAITHFUL;
 		snprintf(f->note, sizeof(f->note),

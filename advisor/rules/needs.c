@@ -21,7 +21,7 @@ static const struct need_table {
 	 "SELECT 1 FROM interference WHERE job_id = :job UNION ALL "
 	 "SELECT 1 FROM v_job WHERE job_id = :job AND evicted_reclaim = 0 AND NOT EXISTS "
 	 "(SELECT 1 FROM unmeasured WHERE run_id = :run AND counter = 'interference')",
-	 NULL, NULL, "record of who pushed out whom"},
+	 NULL, NULL, "record of evictors"},
 	{"filesystem", "SELECT 1 FROM filesystem WHERE job_id = :job", NULL, NULL, "filesystem"},
 	{"interval", "SELECT 1 FROM analysis_interval WHERE job_id = :job", NULL, NULL, "timeline"},
 	{"machine", "SELECT 1 FROM machine WHERE run_id = :run", NULL, NULL, "fact of the machine"},

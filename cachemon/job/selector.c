@@ -97,7 +97,7 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 	if (e == -ESRCH)
 		return refuse_absent(places, pid, err);
 	if (e)
-		return errtext_set(err, e, "cannot look at process %s in %s: %s", value,
+		return errtext_set(err, e, "cannot read process %s in %s: %s", value,
 				   places->proc_root, strerror(-e));
 	e = describe_pid(&about, tgid, &s);
 	if (e) {

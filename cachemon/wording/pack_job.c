@@ -114,8 +114,8 @@ void pack_facts(struct packer *k)
 				     run->sliced.known && run->sliced.value ? ", by samples" : ""));
 	/* Results that the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
-		packer_fact(k, "the job reads through mappings: its lookups and hit ratio are of "
-			       "read calls alone, which as a rule are a program's start");
+		packer_fact(k, "the job reads through mappings: its lookups and hit ratio cover "
+			       "only read calls, most of which usually belong to program start");
 	for (enum read_estimate e = 0; e < ESTIMATES; e++)
 		if (counts_range(&job->counts, e, &r))
 			packer_fact(k, packer_format(k,
@@ -185,7 +185,7 @@ static void put_history(struct packer *k, const struct series_history *h)
 	if (!h->unusual && !h->trend_per_run.known)
 		return;
 	put_series(k, h->metric, "this_run", h->value, NULL,
-		   h->unusual ? "unusual beside earlier runs" : "this run");
+		   h->unusual ? "unusual compared with earlier runs" : "this run");
 	put_series(k, h->metric, "earlier_runs.median", h->median, NULL,
 		   packer_format(k, "%zu earlier runs", h->runs));
 	if (h->trend_per_run.known)

@@ -41,8 +41,8 @@ WITH read AS (
 ), found AS (
 	SELECT job_id, file_id, path, readers, returned_pages, covered, size_pages, refaults, stall_ns,
 		page_size_bytes, demand_pages + prefetched_pages AS fetched_pages, saved_s, wall_s,
-		iif(readers IS NULL, 'all else holds, but how many of the job''s processes read '
-			|| coalesce(CAST(path AS TEXT), 'a file without a name') || ' is not known: it was not traced',
+		iif(readers IS NULL, 'all known conditions hold, but it is not known how many of the job''s processes read '
+			|| coalesce(CAST(path AS TEXT), 'a file without a name') || ', which was not traced',
 			NULL) AS not_judged
 	FROM one
 	UNION ALL

@@ -43,7 +43,7 @@ SELECT
 		json_object('metric', 'available_bytes_min', 'value', m.available_bytes_min, 'unit', 'bytes',
 			'scope', 'machine'),
 		json_object('metric', 'stall_ns', 'value', CAST(r.stall_ns AS INTEGER), 'unit', 'ns',
-			'scope', 'pages that came back')
+			'scope', 'pages that were read again')
 	) AS evidence,
 	coalesce(r.stall_ns * w.s_per_stall_ns, r.returned_pages * j.page_size_bytes) AS gain_value,
 	iif(r.stall_ns * w.s_per_stall_ns IS NULL, 'bytes', 's') AS gain_unit,

@@ -43,7 +43,7 @@ SELECT
 	iif(d.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'measured' AS gain_method,
 	'readahead:' || d.directory_id AS gain_cause,
-	iif(d.accuracy IS NULL, 'of too many prefetched pages it cannot be known whether they were used', NULL)
+	iif(d.accuracy IS NULL, 'the fate of too many prefetched pages is unknown', NULL)
 		AS not_judged
 FROM waste d
 WHERE d.waste_bytes >= :min_waste_bytes

@@ -128,10 +128,9 @@ static void test_needs_of_tables(void **state)
 	fixture_sql(f, "UPDATE job SET evicted_reclaim_kswapd = 5000 WHERE id = 1");
 	a = world_analyse(f);
 	assert_null(world_finding(&a, "events"));
-	assert_string_equal(world_unjudged(&a, "events"),
-			    "the run has no record of who pushed out whom");
+	assert_string_equal(world_unjudged(&a, "events"), "the run has no record of evictors");
 	assert_string_equal(world_unjudged(&a, "evicted-by-neighbour"),
-			    "the run has no record of who pushed out whom");
+			    "the run has no record of evictors");
 	analysis_free(&a);
 
 	fixture_sql(f,

@@ -76,11 +76,11 @@ static void of_random(void **state)
 	in.pattern = "scan_once";
 	expect(&in, VERDICT_HARMFUL, "read in order (scan_once)");
 	in.pattern = "reread";
-	expect(&in, VERDICT_NONE, "does not tell");
+	expect(&in, VERDICT_NONE, "does not show");
 	in = random_reads();
 	/* The pattern is from counters alone, which call it random because of the advice. */
 	in.confidence = f(0.5);
-	expect(&in, VERDICT_NONE, "does not tell");
+	expect(&in, VERDICT_NONE, "does not show");
 	in.pattern = NULL;
 	expect(&in, VERDICT_NONE, "(unknown)");
 	/* The limits: half, a tenth of the windows. */
@@ -163,7 +163,7 @@ static void of_sequential(void **state)
 	in.untracked = 250;
 	expect(&in, VERDICT_HELPED, "750 of 750");
 	in.untracked = 251;
-	expect(&in, VERDICT_NONE, "251 pages");
+	expect(&in, VERDICT_NONE, "251 prefetched pages");
 	in = larger_windows();
 	in.demand = in.prefetched = n(0);
 	expect(&in, VERDICT_REDUNDANT, "cached");

@@ -197,7 +197,7 @@ static void cached_files_count_as_nothing(void **state)
 	w = load(db);
 	assert_int_equal(w.nr_judged, 1);
 	assert_int_equal(w.files[1].reason, WHATIF_CACHED);
-	assert_non_null(strstr(w.files[1].note, "in the cache"));
+	assert_non_null(strstr(w.files[1].note, "every requested page was cached"));
 	whatif_readahead_sum(&w, false, WHATIF_ACTUAL, &s);
 	assert_true(s.known);
 	assert_true(s.figure[WHATIF_MISSES] + s.figure[WHATIF_PREFETCHED] == 10.0 * 4097);

@@ -121,7 +121,7 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 
 	sizes_say_reads(&d->advice, says, sizeof(says));
 	*ret_shown = (struct bars_shown){.says = pictures_text(a, "%s", says),
-					 .axis = "bytes asked for by a call",
+					 .axis = "bytes requested per call",
 					 .series = "calls",
 					 .mark = sizes_calls_mark(&d->advice),
 					 .unit = UNIT_COUNT,

@@ -25,7 +25,7 @@ static void put_facts(struct doc *d, const struct model_run *run)
 		{"state", &run->state},
 		{"recorded by cachemon", &run->cachemon},
 		{"level", &run->level},
-		{"advice seen by", &run->advice_mode},
+		{"advice recorded by", &run->advice_mode},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
@@ -224,7 +224,7 @@ static void put_reads(struct doc *d, const struct model_job *job)
 	if (model_others(job))
 		return;
 	bounds_check_reads(job, &check);
-	doc_cell(&t, "seen by the probes");
+	doc_cell(&t, "observed by the probes");
 	doc_cell_shown(&t, show_bytes(check.seen_bytes, c->sliced));
 	doc_cell_shown(&t, show_count(check.seen_calls, c->sliced));
 	doc_cell(&t, "reads of files, cached and direct");

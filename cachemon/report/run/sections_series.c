@@ -223,8 +223,8 @@ static void say_runs(struct doc *d, const struct series_job *s)
 	}
 	if (least < most)
 		snprintf(of, sizeof(of), "%zu to ", least);
-	doc_para(d, "Beside %s%zu earlier runs of the job, %zu of %zu figures %s unusual.", of,
-		 most, unusual, s->nr_history, unusual == 1 ? "is" : "are");
+	doc_para(d, "Compared with %s%zu earlier runs of the job, %zu of %zu figures %s unusual.",
+		 of, most, unusual, s->nr_history, unusual == 1 ? "is" : "are");
 }
 
 static void put_history(struct doc *d, const struct series_job *s)

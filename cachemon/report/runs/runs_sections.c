@@ -104,8 +104,8 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 	if (nr)
 		doc_para(d,
 			 "MISSES is the share of page lookups that missed. WAITING is the share of "
-			 "its time that the job slept for the page cache. GRADE is that of the "
-			 "report when the run ended; - if it has none or was not judged then.");
+			 "its time that the job slept for the page cache. GRADE is the overall "
+			 "grade at the end of the run, or - if there is none.");
 }
 
 /* Jobs with several runs. */

@@ -182,7 +182,7 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 		if (!f->judged)
 			continue;
 		listed++;
-		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell_name(&t, &name, "(name unknown)");
 		doc_cell(&t, "%" PRId64, f->device_pages * page_size_bytes / 1024);
 		doc_cell(&t, "%.3f", f->fidelity);
 		doc_cell(&t, "%.3g", f->counts_for);
@@ -233,7 +233,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 
 		if (!nr || f->reason == WHATIF_GAVE_WAY)
 			continue;
-		doc_cell_name(&t, &name, "(no name seen)");
+		doc_cell_name(&t, &name, "(name unknown)");
 		doc_cell(&t, "%zu", nr);
 		doc_cell(&t, "%s", why_unanswered(f));
 	}
