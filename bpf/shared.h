@@ -87,10 +87,22 @@ struct shared {
  * their addresses; 0: not needed. */
 enum { BIO_END_WAIT, BIO_END_DEVICE, BIO_END_DEVICE_ASYNC, BIO_END_NR };
 
+/* How a task is known to be the job's: by fork, or by its cgroup in a hierarchy: v2, or that of a
+ * v1 controller. */
+enum {
+	JOB_BY_FORK,
+	JOB_BY_V2,
+	JOB_BY_MEMORY,
+	JOB_BY_FREEZER,
+	JOB_BY_CPUSET,
+	JOB_BY_CPUACCT,
+	JOB_BY_PIDS,
+};
+
 /* Constants set before the programs are loaded. */
 struct config {
 	__u32 page_shift;
-	__u32 job_by_cgroup; /* 0: by fork; 1: cgroup v2; 2: v1 memory */
+	__u32 job_by_cgroup; /* JOB_BY_* */
 	__u32 job_cgroup_level;
 	__u64 job_cgroup_id;
 	__u32 advice_by_calls;	/* advice_call_tp counts the calls */

@@ -187,6 +187,10 @@ struct css_set {
 };
 enum cgroup_subsys_id {
 	memory_cgrp_id,
+	freezer_cgrp_id,
+	cpuset_cgrp_id,
+	cpuacct_cgrp_id,
+	pids_cgrp_id,
 };
 
 struct pid_namespace;

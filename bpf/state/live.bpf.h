@@ -30,16 +30,38 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
 /* Otherwise by fork: a process tree, or the calibration. */
 static __always_inline bool belongs_by_cgroup(void)
 {
-	return config.job_by_cgroup && !shared.calibrating;
+	return config.job_by_cgroup != JOB_BY_FORK && !shared.calibrating;
+}
+
+/* A constant decides, so the verifier removes the others, which this kernel may not have. */
+static __always_inline __u32 controller_of_job(void)
+{
+	switch (config.job_by_cgroup) {
+	case JOB_BY_FREEZER:
+		return bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id);
+	case JOB_BY_CPUSET:
+		return bpf_core_enum_value(enum cgroup_subsys_id, cpuset_cgrp_id);
+	case JOB_BY_CPUACCT:
+		return bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id);
+	case JOB_BY_PIDS:
+		return bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id);
+	default:
+		return bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	}
+}
+
+static __always_inline struct cgroup *controller_cgroup(struct css_set *set, __u32 controller)
+{
+	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
+			     controller * 8);
+
+	return READ(CAST(cgroup_subsys_state, css), cgroup);
 }
 
 /* The one that limits its memory. */
 static __always_inline struct cgroup *memory_cgroup(struct css_set *set)
 {
-	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
-			     bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) * 8);
-
-	return READ(CAST(cgroup_subsys_state, css), cgroup);
+	return controller_cgroup(set, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 }
 
 static __always_inline bool cgroup_matches(struct task_struct *t)
@@ -49,7 +71,8 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 
 	if (TYPED(t, tgid) == (int)shared.own_tgid)
 		return false;
-	cgrp = config.job_by_cgroup == 1 ? READ(set, dfl_cgrp) : memory_cgroup(set);
+	cgrp = config.job_by_cgroup == JOB_BY_V2 ? READ(set, dfl_cgrp)
+						 : controller_cgroup(set, controller_of_job());
 	if (READ(cgrp, level) < (int)config.job_cgroup_level)
 		return false;
 	if (!bpf_core_field_exists(cgrp->ancestors))

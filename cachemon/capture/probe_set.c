@@ -129,7 +129,7 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 		skel->bss->shared.proc_levels_up = UINT32_MAX;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
 	if (cg) {
-		skel->rodata_config->config.job_by_cgroup = cg->kind == CGROUP_V2 ? 1 : 2;
+		skel->rodata_config->config.job_by_cgroup = JOB_BY_V2 + cg->kind;
 		skel->rodata_config->config.job_cgroup_id = cg->id;
 		skel->rodata_config->config.job_cgroup_level = cg->level;
 	}

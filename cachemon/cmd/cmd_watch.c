@@ -11,8 +11,9 @@
 #include "cachemon/watch/watch.h"
 
 enum {
-	OPT_PID = 256,
-	OPT_CGROUP,
+	/* The options that select a job: the kind of selector, from here. */
+	OPT_SELECTOR = 256,
+	OPT_SELECTORS_END = OPT_SELECTOR + SELECTOR_NAME,
 	OPT_LEVEL,
 	OPT_OVERHEAD,
 	OPT_ADVICE,
@@ -31,12 +32,27 @@ enum {
 static const struct option_spec options[] = {
 	{{.doc = "What to watch (one of these, or -- CMD, or --job alone to find a running job):"},
 	 VALUE_NONE},
-	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
-	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
+	{{"pid", OPT_SELECTOR + SELECTOR_PID, "N", 0, "A process and its descendants", 0},
+	 VALUE_PID},
+	{{"slurm", OPT_SELECTOR + SELECTOR_SLURM, "ID[.STEP]", 0,
+	  "A Slurm job or step on this node", 0},
+	 VALUE_TEXT},
+	{{"unit", OPT_SELECTOR + SELECTOR_UNIT, "NAME", 0, "A systemd service, scope or slice", 0},
+	 VALUE_TEXT},
+	{{"container", OPT_SELECTOR + SELECTOR_CONTAINER, "NAME|ID", 0,
+	  "A container of Docker, Podman, containerd or CRI-O", 0},
+	 VALUE_TEXT},
+	{{"pod", OPT_SELECTOR + SELECTOR_POD, "NAMESPACE/NAME", 0, "A pod of Kubernetes", 0},
+	 VALUE_TEXT},
+	{{"vm", OPT_SELECTOR + SELECTOR_VM, "NAME", 0, "A virtual machine of libvirt", 0},
+	 VALUE_TEXT},
+	{{"cgroup", OPT_SELECTOR + SELECTOR_CGROUP, "PATH", 0,
+	  "A cgroup: v2, or v1 with memory, freezer, cpuset, cpuacct or pids", 0},
 	 VALUE_DIRECTORY},
 	{{"job", OPT_JOB, "NAME", 0,
-	  "Name of the job in the database. Alone it finds a running job: KIND:NAME with pid, "
-	  "slurm, unit, container or cgroup as KIND, or the name of a unit, container or cgroup",
+	  "Name of the job in the database. Alone it finds a running job: KIND:NAME, where KIND is "
+	  "an "
+	  "option above, or the name of a unit, container, virtual machine or cgroup",
 	  0},
 	 VALUE_JOB},
 	OPTIONS_HEADING("How:"),
@@ -87,6 +103,8 @@ static const struct example examples[] = {
 	{"sudo cachemon watch --pid 4321 --duration 30s", "Watch a running process for 30 seconds"},
 	{"sudo cachemon watch --cgroup /sys/fs/cgroup/batch --report batch.html",
 	 "Watch a cgroup until Ctrl-C, then write a report"},
+	{"sudo cachemon watch --slurm 4711 --duration 10m",
+	 "Watch a Slurm job of this node; also --unit, --container, --pod and --vm"},
 	{"sudo cachemon watch --interval 100ms --level full -- ./job",
 	 "Record everything, in intervals short enough to compare short runs"},
 	{0},
@@ -108,15 +126,29 @@ const struct verb_spec watch_spec = {
 	.measures = true,
 };
 
-static void set_selector(struct argp_state *state, struct watch_options *o,
-			 enum selector_request request, char *arg)
+static const char *option_of(int key)
 {
+	const struct option_spec *o = options;
+
+	while (o->option.key != key)
+		o++;
+	return o->option.name;
+}
+
+static void set_selector(struct argp_state *state, struct watch_options *o, int key, char *arg)
+{
+	char option[32];
+	pid_t pid;
+
+	snprintf(option, sizeof(option), "--%s", option_of(key));
 	if (o->has_selector)
-		usage_error(state, "give exactly one of --pid, --cgroup");
-	usage_value(state, "--cgroup", arg);
+		usage_error(state, "%s: another option already says what to watch; give one",
+			    option);
+	if (key == OPT_SELECTOR + SELECTOR_PID && parse_pid(arg, &pid))
+		usage_reject(state, option, arg, "a process id");
 	o->has_selector = true;
-	o->request = request;
-	o->selector = arg;
+	o->request = (enum selector_request)(key - OPT_SELECTOR);
+	o->selector = usage_value(state, option, arg);
 }
 
 static uint64_t parse_entries(struct argp_state *state, const char *option, const char *arg)
@@ -133,11 +165,13 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 	struct errtext err = {""};
 
 	if (o->command && o->has_selector)
-		usage_error(state, "give either -- CMD, or --pid or --cgroup, not both");
+		usage_error(state, "give either -- CMD or --%s, not both",
+			    option_of(OPT_SELECTOR + (int)o->request));
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
 			usage_error(state,
-				    "nothing to watch: give -- CMD, --pid, --cgroup or --job");
+				    "nothing to watch: give -- CMD, or --job KIND:NAME, or another "
+				    "of the options in 'cachemon watch --help'");
 		if (selector_of_job(o->job, &o->request, &o->selector, &err))
 			usage_error(state, "%s", err.text);
 		o->has_selector = true;
@@ -196,17 +230,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct watch_options *o = state->input;
 	enum report_format format;
-	pid_t pid;
 
+	if (key >= OPT_SELECTOR && key < OPT_SELECTORS_END) {
+		set_selector(state, o, key, arg);
+		return 0;
+	}
 	switch (key) {
-	case OPT_PID:
-		if (parse_pid(arg, &pid))
-			usage_reject(state, "--pid", arg, "a process id");
-		set_selector(state, o, SELECTOR_PID, arg);
-		break;
-	case OPT_CGROUP:
-		set_selector(state, o, SELECTOR_CGROUP, arg);
-		break;
 	case OPT_JOB:
 		o->job = usage_value(state, "--job", arg);
 		break;

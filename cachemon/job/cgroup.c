@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -16,11 +17,28 @@
 /* Deeper than any cgroup tree in use; the kernel bounds v2 by cgroup.max.depth. */
 enum { DEPTH_MAX = 64 };
 
+static const char *const controllers[CGROUP_KINDS] = {
+	[CGROUP_V1_MEMORY] = "memory", [CGROUP_V1_FREEZER] = "freezer",
+	[CGROUP_V1_CPUSET] = "cpuset", [CGROUP_V1_CPUACCT] = "cpuacct",
+	[CGROUP_V1_PIDS] = "pids",
+};
+
 static bool is_kind(const struct mount *m, enum cgroup_kind kind)
 {
 	if (kind == CGROUP_V2)
 		return strcmp(m->fstype, "cgroup2") == 0;
-	return strcmp(m->fstype, "cgroup") == 0 && mountinfo_has_option(m->options, "memory");
+	return strcmp(m->fstype, "cgroup") == 0 &&
+	       mountinfo_has_option(m->options, controllers[kind]);
+}
+
+/* CGROUP_KINDS: another v1 controller. A v1 mount may have several. */
+static enum cgroup_kind kind_of(const struct mount *m)
+{
+	enum cgroup_kind kind = CGROUP_V2;
+
+	while (kind < CGROUP_KINDS && !is_kind(m, kind))
+		kind++;
+	return kind;
 }
 
 const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind kind)
@@ -61,22 +79,54 @@ static unsigned int depth_of(const char *path)
 	return n;
 }
 
-/* The controllers of a v1 mount: its options that name a controller. */
+/* One mount may have several controllers. */
+static bool is_first_kind(const struct mountinfo *mi, enum cgroup_kind kind)
+{
+	const struct mount *m = cgroup_mount(mi, kind);
+
+	return m && kind_of(m) == kind;
+}
+
+char *cgroup_searched(const struct mountinfo *mi)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	size_t left = 0, all = 0;
+
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++)
+		all += is_first_kind(mi, kind);
+	left = all;
+	for (enum cgroup_kind kind = CGROUP_V2; out && kind < CGROUP_KINDS; kind++) {
+		if (!is_first_kind(mi, kind))
+			continue;
+		fprintf(out, "%s%s",
+			left == all ? ""
+			: left > 1  ? ", "
+				    : " and ",
+			cgroup_mount(mi, kind)->point);
+		left--;
+	}
+	return text_end(&b);
+}
+
+/* A v1 mount with another controller: the same place below one that can be watched. */
 static int refuse_controller(const struct mountinfo *mi, const struct mount *m, const char *dir,
 			     struct errtext *err)
 {
-	const struct mount *memory = cgroup_mount(mi, CGROUP_V1_MEMORY);
 	const char *below = paths_below(dir, m->point);
+	const struct mount *other = NULL;
 
-	if (!memory)
+	for (enum cgroup_kind kind = CGROUP_V1_MEMORY; !other && kind < CGROUP_KINDS; kind++)
+		other = cgroup_mount(mi, kind);
+	if (!other)
 		return errtext_set(err, -EOPNOTSUPP,
-				   "%s belongs to a v1 controller other than memory, which is not "
-				   "mounted: use --pid, or a v2 cgroup",
+				   "%s belongs to a v1 controller that cannot be watched: use "
+				   "--pid, or a v2 cgroup",
 				   dir);
 	return errtext_set(err, -EOPNOTSUPP,
-			   "%s belongs to a v1 controller other than memory: use the memory one, "
+			   "%s belongs to a v1 controller that cannot be watched: use another, "
 			   "like %s/%s",
-			   dir, memory->point, below ? below : "");
+			   dir, other->point, below ? below : "");
 }
 
 /* The path from the hierarchy's root: the part that the mount shows, and the position of real in
@@ -111,8 +161,8 @@ static int open_directory(const struct mountinfo *mi, const char *dir, struct cg
 				dir);
 		goto out;
 	}
-	ref.kind = is_kind(m, CGROUP_V2) ? CGROUP_V2 : CGROUP_V1_MEMORY;
-	if (!is_kind(m, ref.kind)) {
+	ref.kind = kind_of(m);
+	if (ref.kind == CGROUP_KINDS) {
 		e = refuse_controller(mi, m, ref.dir, err);
 		goto out;
 	}
@@ -168,28 +218,46 @@ static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, 
 	return 0;
 }
 
-static bool tree_has_processes(int parent, const char *name, int levels)
+static bool each_in_tree(int parent, const char *name, int levels,
+			 bool (*each)(pid_t pid, void *arg), void *arg)
 {
 	_cleanup_free_ char *procs = NULL;
 	_cleanup_closedir_ DIR *dir = file_opendir(parent, name);
 	const struct dirent *entry;
+	char *rest = NULL;
 	size_t len = 0;
 
 	if (!dir)
 		return false;
-	if (file_read(dirfd(dir), "cgroup.procs", FILE_MAX, &procs, &len) == 0 && len > 0)
-		return true;
+	if (file_read(dirfd(dir), "cgroup.procs", FILE_MAX, &procs, &len) == 0)
+		for (char *pid = strtok_r(procs, "\n", &rest); pid;
+		     pid = strtok_r(NULL, "\n", &rest))
+			if (each((pid_t)strtol(pid, NULL, 10), arg))
+				return true;
 	while ((entry = readdir(dir))) {
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && levels > 0 &&
-		    tree_has_processes(dirfd(dir), entry->d_name, levels - 1))
+		    each_in_tree(dirfd(dir), entry->d_name, levels - 1, each, arg))
 			return true;
 	}
 	return false;
 }
 
+bool cgroup_each_process(const struct cgroup_ref *ref, bool (*each)(pid_t pid, void *arg),
+			 void *arg)
+{
+	return each_in_tree(ref->fd, ".", DEPTH_MAX, each, arg);
+}
+
+static bool stop_at_first(pid_t pid, void *arg)
+{
+	(void)pid;
+	(void)arg;
+	return true;
+}
+
 bool cgroup_populated(const struct cgroup_ref *ref)
 {
-	return tree_has_processes(ref->fd, ".", DEPTH_MAX);
+	return cgroup_each_process(ref, stop_at_first, NULL);
 }
 
 /* The directory's own inode survives its removal while it is open; its files do not. */
@@ -198,46 +266,55 @@ bool cgroup_exists(const struct cgroup_ref *ref)
 	return faccessat(ref->fd, "cgroup.procs", F_OK, 0) == 0;
 }
 
-/* Both hierarchies have the path: the one with processes wins, else v2. */
-static void keep_one(struct cgroup_ref *v2, struct cgroup_ref *v1, struct cgroup_ref *ret)
+int cgroup_open_first(const struct mountinfo *mi, const char *const paths[CGROUP_KINDS],
+		      struct cgroup_ref *ret, struct errtext *err)
 {
-	bool first = cgroup_populated(v2) || !cgroup_populated(v1);
+	struct cgroup_ref first = {.fd = -1};
+	int failed = -ENOENT;
 
-	cgroup_close(first ? v1 : v2);
-	*ret = first ? *v2 : *v1;
-}
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++) {
+		struct cgroup_ref ref = {.fd = -1};
+		int e = -ENOENT;
 
-int cgroup_open_either(const struct mountinfo *mi, const char *path_v2, const char *path_v1,
-		       struct cgroup_ref *ret, struct errtext *err)
-{
-	struct cgroup_ref v2 = {.fd = -1}, v1 = {.fd = -1};
-	int e2 = path_v2 ? open_in_hierarchy(mi, CGROUP_V2, path_v2, &v2, err) : -ENOENT;
-	int e1 = path_v1 ? open_in_hierarchy(mi, CGROUP_V1_MEMORY, path_v1, &v1, err) : -ENOENT;
-
-	if (e2 == 0 && e1 == 0)
-		keep_one(&v2, &v1, ret);
-	else if (e2 == 0)
-		*ret = v2;
-	else if (e1 == 0)
-		*ret = v1;
-	else
-		return e2 != -ENOENT ? e2 : e1;
+		if (paths[kind])
+			e = open_in_hierarchy(mi, kind, paths[kind], &ref,
+					      failed == -ENOENT ? err : NULL);
+		if (e) {
+			failed = failed == -ENOENT ? e : failed;
+			continue;
+		}
+		if (cgroup_populated(&ref)) {
+			cgroup_close(&first);
+			*ret = ref;
+			return 0;
+		}
+		if (first.fd < 0)
+			first = ref;
+		else
+			cgroup_close(&ref);
+	}
+	if (first.fd < 0)
+		return failed;
+	*ret = first;
 	return 0;
 }
 
 int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref *ret,
 		struct errtext *err)
 {
-	_cleanup_free_ char *rooted = NULL;
+	_cleanup_free_ char *rooted = NULL, *searched = cgroup_searched(mi);
+	const char *paths[CGROUP_KINDS];
 	struct stat st;
 	int e;
 
 	if (!*path)
 		return errtext_set(err, -ENOENT, "the cgroup path is empty");
-	if (!cgroup_mount(mi, CGROUP_V2) && !cgroup_mount(mi, CGROUP_V1_MEMORY))
+	if (!searched)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	if (!*searched)
 		return errtext_set(err, -EOPNOTSUPP,
-				   "neither cgroup v2 nor the v1 memory controller is mounted: use "
-				   "--pid or a command");
+				   "no cgroup hierarchy that can be watched is mounted: use --pid "
+				   "or a command");
 	if (stat(path, &st) == 0) {
 		e = open_directory(mi, path, ret, err);
 		if (e != -ENOTDIR)
@@ -246,15 +323,15 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 	/* "/" and "user" may be directories elsewhere too, but name cgroups here. */
 	if (text_print(&rooted, "/%s", path + strspn(path, "/")))
 		return -ENOMEM;
-	e = cgroup_open_either(mi, rooted, rooted, ret, err);
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++)
+		paths[kind] = rooted;
+	e = cgroup_open_first(mi, paths, ret, err);
 	if (e != -ENOENT)
 		return e;
 	if (stat(path, &st) == 0)
 		return open_directory(mi, path, ret, err);
-	return errtext_set(err, -ENOENT,
-			   "no cgroup %s: it is not a directory, and neither in the v2 tree nor "
-			   "under the v1 memory controller",
-			   path);
+	return errtext_set(err, -ENOENT, "no cgroup %s: it is not a directory, and not below %s",
+			   path, searched);
 }
 
 void cgroup_close(struct cgroup_ref *ref)

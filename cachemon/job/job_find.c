@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/job/job_find.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/base/cleanup.h"
@@ -10,7 +12,8 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/access/paths.h"
 
-enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, DEPTH_MAX = 64 };
+/* The UID of a static pod has no dashes: 32 digits. */
+enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, UID_DIGITS = 32, DEPTH_MAX = 64 };
 
 struct search {
 	unsigned int kinds;
@@ -22,7 +25,7 @@ struct search {
 
 const char *find_kind_name(enum find_kind kind)
 {
-	static const char *const names[] = {"slurm", "unit", "container", "cgroup"};
+	static const char *const names[] = {"slurm", "unit", "container", "pod", "vm", "cgroup"};
 
 	return kind < FIND_NR ? names[kind] : "?";
 }
@@ -133,6 +136,86 @@ static bool is_container(const char *path, const char *name)
 	return false;
 }
 
+/* Dashes are underscores in the name of a slice, whose own dashes mean levels. */
+static bool same_uid(const char *at, const char *uid, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (at[i] != uid[i] && !(at[i] == '_' && uid[i] == '-'))
+			return false;
+	}
+	return true;
+}
+
+static bool is_pod(const char *path, const char *uid)
+{
+	static const char in_slice[] = "-pod", slice[] = ".slice";
+	const char *last = paths_last(path), *at;
+	size_t len = strlen(uid);
+
+	if (len < UID_DIGITS || strspn(uid, "0123456789abcdef-") != len)
+		return false;
+	if (!strncmp(last, "pod", 3))
+		return strstr(path, "/kubepods/") && !strcmp(last + 3, uid);
+	at = strstr(last, in_slice);
+	if (strncmp(last, "kubepods", 8) != 0 || !at)
+		return false;
+	at += strlen(in_slice);
+	return strlen(at) == len + strlen(slice) && same_uid(at, uid, len) &&
+	       !strcmp(at + len, slice);
+}
+
+/* The text after "qemu", a dash and the number of the domain; dash: as it is escaped. */
+static const char *after_domain_number(const char *at, const char *dash)
+{
+	size_t skip = strlen(dash), digits;
+
+	if (strncmp(at, "qemu", 4) != 0 || strncmp(at + 4, dash, skip) != 0)
+		return NULL;
+	at += 4 + skip;
+	digits = strspn(at, "0123456789");
+	if (!digits || strncmp(at + digits, dash, skip) != 0)
+		return NULL;
+	return at + digits + skip;
+}
+
+/* The beginning of at, in which systemd escaped bytes as \xHH, is name; the text after it, or NULL.
+ */
+static const char *after_escaped(const char *at, const char *name)
+{
+	for (; *name; name++) {
+		char digits[3] = "";
+		char c = *at++;
+
+		if (c == '\\' && *at == 'x' && isxdigit((unsigned char)at[1]) &&
+		    isxdigit((unsigned char)at[2])) {
+			memcpy(digits, at + 1, 2);
+			c = (char)strtoul(digits, NULL, 16);
+			at += 3;
+		}
+		if (c != *name)
+			return NULL;
+	}
+	return at;
+}
+
+static bool is_vm(const char *path, const char *name)
+{
+	static const char scope[] = "machine-";
+	const char *last = paths_last(path), *at;
+
+	if (!*name)
+		return false;
+	at = after_domain_number(last, "-");
+	if (at)
+		return !strncmp(at, name, strlen(name)) &&
+		       !strcmp(at + strlen(name), ".libvirt-qemu");
+	if (strncmp(last, scope, strlen(scope)) != 0)
+		return false;
+	at = after_domain_number(last + strlen(scope), "\\x2d");
+	at = at ? after_escaped(at, name) : NULL;
+	return at && !strcmp(at, ".scope");
+}
+
 bool find_matches(const char *path, enum find_kind kind, const char *name)
 {
 	switch (kind) {
@@ -142,6 +225,10 @@ bool find_matches(const char *path, enum find_kind kind, const char *name)
 		return is_unit(path, name);
 	case FIND_CONTAINER:
 		return is_container(path, name);
+	case FIND_POD:
+		return is_pod(path, name);
+	case FIND_VM:
+		return is_vm(path, name);
 	case FIND_LAST:
 		return strcmp(paths_last(path), name) == 0;
 	case FIND_NR:
@@ -206,29 +293,33 @@ static int search_kind(const struct mountinfo *mi, enum cgroup_kind kind, struct
 			   DEPTH_MAX);
 }
 
-static int choose_found(const struct mountinfo *mi, const struct search *v2,
-			const struct search *v1, struct cgroup_ref *ret, enum find_kind *ret_kind,
-			struct errtext *err)
+/* Chooses among the matches of the best kind that any hierarchy has. */
+static int choose_found(const struct mountinfo *mi, const struct search all[CGROUP_KINDS],
+			struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
 {
-	enum find_kind best = v2->best < v1->best ? v2->best : v1->best;
-	bool in_v2 = v2->best <= v1->best, in_v1 = v1->best <= v2->best;
-	const struct search *two = NULL;
+	const char *paths[CGROUP_KINDS] = {NULL};
+	enum find_kind best = FIND_NR;
 	int e;
 
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++)
+		best = all[kind].best < best ? all[kind].best : best;
 	if (best == FIND_NR)
-		return errtext_set(err, -ENOENT, "no cgroup is named '%s'", v2->name);
-	if (in_v2 && v2->second)
-		two = v2;
-	else if (in_v1 && v1->second)
-		two = v1;
-	if (two)
-		return errtext_set(err, -ENOTUNIQ,
-				   "'%s' names several cgroups, %s and %s: choose with --cgroup "
-				   "PATH",
-				   two->name, two->path, two->second);
-	e = cgroup_open_either(mi, in_v2 ? v2->path : NULL, in_v1 ? v1->path : NULL, ret, err);
+		return errtext_set(err, -ENOENT, "no cgroup is named '%s'", all->name);
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++) {
+		const struct search *s = &all[kind];
+
+		if (s->best != best)
+			continue;
+		if (s->second)
+			return errtext_set(err, -ENOTUNIQ,
+					   "'%s' names several cgroups, %s and %s: choose with "
+					   "--cgroup PATH",
+					   s->name, s->path, s->second);
+		paths[kind] = s->path;
+	}
+	e = cgroup_open_first(mi, paths, ret, err);
 	if (e == -ENOENT)
-		return errtext_set(err, e, "the cgroup of '%s' has just disappeared", v2->name);
+		return errtext_set(err, e, "the cgroup of '%s' has just disappeared", all->name);
 	if (!e)
 		*ret_kind = best;
 	return e;
@@ -237,19 +328,21 @@ static int choose_found(const struct mountinfo *mi, const struct search *v2,
 int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name,
 		struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
 {
-	struct search v2 = {.kinds = kinds, .name = name, .best = FIND_NR};
-	struct search v1 = v2;
-	int e = search_kind(mi, CGROUP_V2, &v2);
+	struct search all[CGROUP_KINDS];
+	int e = 0;
 
-	if (!e)
-		e = search_kind(mi, CGROUP_V1_MEMORY, &v1);
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++) {
+		all[kind] = (struct search){.kinds = kinds, .name = name, .best = FIND_NR};
+		if (!e)
+			e = search_kind(mi, kind, &all[kind]);
+	}
 	if (e)
 		errtext_set(err, e, "cannot search the cgroups: %s", strerror(-e));
 	else
-		e = choose_found(mi, &v2, &v1, ret, ret_kind, err);
-	free(v2.path);
-	free(v2.second);
-	free(v1.path);
-	free(v1.second);
+		e = choose_found(mi, all, ret, ret_kind, err);
+	for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++) {
+		free(all[kind].path);
+		free(all[kind].second);
+	}
 	return e;
 }

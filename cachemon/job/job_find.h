@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds a job by its external name: the cgroup of a Slurm job, a systemd unit, a container, or any
- * cgroup by its last component. Owns the naming of those cgroups.
+ * Finds a job by its external name: the cgroup of a Slurm job, a systemd unit, a container, a pod,
+ * a virtual machine, or any cgroup by its last component. Owns the naming of those cgroups.
+ * job_names.h turns names of containers and pods into what is searched for here.
  */
 #ifndef JOB_FIND_H
 #define JOB_FIND_H
@@ -11,9 +12,17 @@
 #include "cachemon/job/cgroup.h"
 
 /* In order of preference, if a name matches several. */
-enum find_kind { FIND_SLURM, FIND_UNIT, FIND_CONTAINER, FIND_LAST, FIND_NR };
+enum find_kind {
+	FIND_SLURM,
+	FIND_UNIT,
+	FIND_CONTAINER,
+	FIND_POD,
+	FIND_VM,
+	FIND_LAST,
+	FIND_NR,
+};
 
-/* "slurm", "unit", "container", "cgroup". */
+/* "slurm", "unit", "container", "pod", "vm", "cgroup". */
 const char *find_kind_name(enum find_kind kind);
 
 /*
@@ -23,13 +32,16 @@ const char *find_kind_name(enum find_kind kind);
  *   unit       NAME, a .service, .scope or .slice; NAME.service when NAME has no such suffix
  *   container  an id of 64 hex digits that begins with NAME (12 digits or more): ID, or
  *              docker-ID.scope and the like of containerd, CRI-O, podman and nerdctl
+ *   pod        a UID: podUID below kubepods, or kubepods-*-podUID.slice, where dashes are "_"
+ *   vm         a domain of libvirt: machine-qemu\x2dN\x2dNAME.scope, where NAME is escaped as
+ *              systemd does, or qemu-N-NAME.libvirt-qemu below machine
  *   cgroup     the last component, whole
  */
 bool find_matches(const char *path, enum find_kind kind, const char *name);
 
 /*
- * Searches the v2 tree and the v1 memory controller. kinds: a bit for each allowed kind. -ENOENT:
- * none; -ENOTUNIQ: several; the text names two.
+ * Searches every hierarchy. kinds: a bit for each allowed kind. -ENOENT: none; -ENOTUNIQ: several;
+ * the text names two.
  */
 int find_cgroup(const struct mountinfo *mi, unsigned int kinds, const char *name,
 		struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err);

@@ -13,10 +13,10 @@
 
 #define FILE_MAX (1U << 20)
 
-/* key NULL: the file has a single number. */
+/* Only two hierarchies have them. key NULL: the file has a single number. */
 static const struct {
 	const char *file, *key;
-} places[][MEMORY_FIGURES] = {
+} places[CGROUP_KINDS][MEMORY_FIGURES] = {
 	[CGROUP_V2] = {[MEMORY_LIMIT] = {"memory.max"},
 		       [MEMORY_USAGE] = {"memory.current"},
 		       [MEMORY_CACHED] = {"memory.stat", "file"},

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cachemon/access/paths.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
@@ -23,7 +26,7 @@ struct process {
 	pid_t ppid;
 	pid_t noted; /* its recorded parent, 0: none */
 	bool ended;  /* or it is only known from a record */
-	bool member;
+	bool root, member;
 };
 
 struct processes {
@@ -181,38 +184,63 @@ static int add_links(struct processes *ps, const struct proctree_link *links, si
 	return err;
 }
 
-/* Returns their number; 0: tgid does not exist. */
-static size_t mark_members(struct processes *ps, pid_t tgid)
+/* Returns the number of roots that live. */
+static size_t mark_members(struct processes *ps, const pid_t *roots, size_t nr_roots)
 {
-	struct process *root = find_process(ps, ps->nr, tgid);
-	size_t members = 1, before;
+	size_t living = 0;
+	bool found = true;
 
-	if (!root || root->ended)
-		return 0;
-	root->member = true;
+	for (size_t i = 0; i < nr_roots; i++) {
+		struct process *root = find_process(ps, ps->nr, roots[i]);
+
+		if (!root || root->ended)
+			continue;
+		root->member = root->root = true;
+		living++;
+	}
 	/* Sorted by pid, parents mostly come before their children, so few rounds suffice. */
-	do {
-		before = members;
+	while (living && found) {
+		found = false;
 		for (size_t i = 0; i < ps->nr; i++) {
 			struct process *p = &ps->list[i];
 
 			if (p->member || (!is_member(ps, p->ppid) && !is_member(ps, p->noted)))
 				continue;
-			p->member = true;
-			members++;
+			p->member = found = true;
 		}
-	} while (members != before);
-	return members;
+	}
+	return living;
 }
 
-int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
-			 pid_t **ret_tgids, size_t *ret_nr)
+/* The roots first. NULL: no memory. */
+static pid_t *list_members(const struct processes *ps, const pid_t *roots, size_t nr_roots,
+			   size_t *ret_nr)
+{
+	pid_t *tgids = calloc(ps->nr, sizeof(*tgids));
+	size_t nr = 0;
+
+	for (size_t i = 0; tgids && i < nr_roots; i++) {
+		const struct process *root = find_process(ps, ps->nr, roots[i]);
+
+		if (root && root->root)
+			tgids[nr++] = roots[i];
+	}
+	for (size_t i = 0; tgids && i < ps->nr; i++) {
+		if (ps->list[i].member && !ps->list[i].root)
+			tgids[nr++] = ps->list[i].tgid;
+	}
+	*ret_nr = nr;
+	return tgids;
+}
+
+int proctree_descendants(const char *proc_root, const pid_t *roots, size_t nr_roots,
+			 const struct proctree_notes *notes, pid_t **ret_tgids, size_t *ret_nr,
+			 size_t *ret_roots)
 {
 	struct proctree_link *links = NULL;
 	struct processes ps = {0};
-	size_t nr_links = 0;
-	pid_t *tgids = NULL;
-	size_t members, nr = 0;
+	size_t nr_links = 0, living, nr;
+	pid_t *tgids;
 	int err = read_processes(proc_root, &ps);
 
 	if (!err && notes)
@@ -221,26 +249,84 @@ int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctre
 		err = add_links(&ps, links, nr_links);
 	if (err)
 		goto out;
-	members = mark_members(&ps, tgid);
+	living = mark_members(&ps, roots, nr_roots);
 	err = -ESRCH;
-	if (members == 0)
+	if (living == 0)
 		goto out;
-	err = -ENOMEM;
-	tgids = calloc(members, sizeof(*tgids));
-	if (!tgids)
+	tgids = list_members(&ps, roots, nr_roots, &nr);
+	err = tgids ? 0 : -ENOMEM;
+	if (err)
 		goto out;
-	tgids[nr++] = tgid;
-	for (size_t i = 0; i < ps.nr; i++) {
-		if (ps.list[i].member && ps.list[i].tgid != tgid)
-			tgids[nr++] = ps.list[i].tgid;
-	}
 	*ret_tgids = tgids;
 	*ret_nr = nr;
-	err = 0;
+	*ret_roots = living;
 out:
 	free(links);
 	free(ps.list);
 	return err;
+}
+
+static bool runs_program(const char *proc_root, pid_t tgid, const char *program)
+{
+	_cleanup_free_ char *path = NULL;
+	char exe[PATH_MAX];
+	ssize_t n;
+
+	if (text_print(&path, "%s/%d/exe", proc_root, tgid))
+		return false;
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n < 0)
+		return false;
+	exe[n] = '\0';
+	return !strncmp(paths_last(exe), program, strlen(program));
+}
+
+static bool has_title(const char *proc_root, pid_t tgid, const char *title)
+{
+	_cleanup_free_ char *line = NULL;
+	struct proctree_about about;
+
+	return !read_of_process(proc_root, tgid, "cmdline", &line) &&
+	       !strncmp(line, title, strlen(title)) && !proctree_about(proc_root, tgid, &about) &&
+	       about.uid == 0 && about.real == 0;
+}
+
+int proctree_titled(const char *proc_root, const char *program, const char *title,
+		    pid_t **ret_tgids, size_t *ret_nr)
+{
+	struct processes ps = {0};
+	pid_t *tgids = NULL;
+	size_t nr = 0;
+	int err = read_processes(proc_root, &ps);
+
+	if (!err) {
+		tgids = calloc(ps.nr + 1, sizeof(*tgids));
+		err = tgids ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; !err && i < ps.nr; i++)
+		if (has_title(proc_root, ps.list[i].tgid, title) &&
+		    runs_program(proc_root, ps.list[i].tgid, program))
+			tgids[nr++] = ps.list[i].tgid;
+	free(ps.list);
+	if (err)
+		return err;
+	*ret_tgids = tgids;
+	*ret_nr = nr;
+	return 0;
+}
+
+char *proctree_environment(const char *proc_root, pid_t tgid, const char *variable)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	size_t len = 0, skip = strlen(variable);
+
+	if (text_print(&path, "%s/%d/environ", proc_root, tgid) ||
+	    file_read(AT_FDCWD, path, TEXT_MAX, &text, &len))
+		return NULL;
+	for (const char *at = text; at < text + len; at += strlen(at) + 1)
+		if (!strncmp(at, variable, skip) && at[skip] == '=')
+			return strdup(at + skip + 1);
+	return NULL;
 }
 
 int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
@@ -294,7 +380,7 @@ int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret
 	if (err)
 		return err;
 	/* Real and effective ids. For some programs root owns the directory. */
-	if (!uid || sscanf(uid, "\nUid: %*u %u", &about.uid) != 1)
+	if (!uid || sscanf(uid, "\nUid: %u %u", &about.real, &about.uid) != 2)
 		return -EBADMSG;
 	about.kernel = proctree_flags(proc_root, tgid) & PROCTREE_KTHREAD;
 	read_name(proc_root, tgid, about.name);

@@ -16,7 +16,8 @@ int proctree_tgid(const char *proc_root, pid_t pid, pid_t *ret_tgid);
 
 /* Facts of a process for its selector. */
 struct proctree_about {
-	uid_t uid;     /* effective */
+	uid_t uid; /* effective */
+	uid_t real;
 	bool kernel;   /* a kernel thread: it has no files, and works for everybody */
 	char name[16]; /* comm; "" if it has ended */
 };
@@ -40,12 +41,24 @@ struct proctree_notes {
 };
 
 /*
- * tgid first, then its descendants, from /proc or the records (NULL: none); the caller frees the
- * array. The records are read after /proc: for each process that lives then, they include it or an
- * ancestor. Recorded processes may have ended. -ESRCH: tgid has ended.
+ * Those of the roots that live, in their order, then their descendants, from /proc or the records
+ * (notes; NULL: none); the caller frees the array. The records are read after /proc: for each
+ * process that lives then, they include it or an ancestor. Recorded processes may have ended.
+ * *ret_roots: how many roots live. -ESRCH: none.
  */
-int proctree_descendants(const char *proc_root, pid_t tgid, const struct proctree_notes *notes,
-			 pid_t **ret_tgids, size_t *ret_nr);
+int proctree_descendants(const char *proc_root, const pid_t *roots, size_t nr_roots,
+			 const struct proctree_notes *notes, pid_t **ret_tgids, size_t *ret_nr,
+			 size_t *ret_roots);
+
+/* The processes of root, not of a program that a user started and that became root, whose
+ * executable is named program or begins so, and whose command line begins with title: no user can
+ * imitate them. The caller frees the array. *ret_nr 0: none. */
+int proctree_titled(const char *proc_root, const char *program, const char *title,
+		    pid_t **ret_tgids, size_t *ret_nr);
+
+/* The value of a variable in the environment that a process was started with, which it and its user
+ * may have changed; the caller frees it. NULL: not set, or not readable. */
+char *proctree_environment(const char *proc_root, pid_t tgid, const char *variable);
 
 /*
  * How many levels the pid namespace of /proc is above the caller's: 0 if both are the same. -ESRCH:

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachemon/access/access.h"
 #include "cachemon/job/job_find.h"
+#include "cachemon/job/job_names.h"
 #include "cachemon/job/proctree.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
@@ -31,6 +33,7 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 	int err = quote_word(name, &quoted);
 
 	s->uid = about->uid;
+	s->pid = tgid;
 	if (!err)
 		err = text_print(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted,
 				 about->uid);
@@ -93,7 +96,8 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 				   "and reads no files of its own; choose an ordinary process",
 				   value, about.name);
 	if (!e)
-		e = proctree_descendants(places->proc_root, tgid, NULL, &s.tgids, &s.nr_tgids);
+		e = proctree_descendants(places->proc_root, &tgid, 1, NULL, &s.tgids, &s.nr_tgids,
+					 &s.nr_roots);
 	if (e == -ESRCH)
 		return refuse_absent(places, pid, err);
 	if (e)
@@ -129,21 +133,12 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
-/* The uid of the first process in a cgroup; -1: none is visible. */
-static int64_t user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref)
+static bool take_visible(pid_t pid, void *arg)
 {
-	_cleanup_free_ char *path = NULL, *pids = NULL;
-	struct proctree_about about;
-	size_t len = 0;
-	pid_t pid = 0;
+	pid_t *ret = arg;
 
-	if (text_print(&path, "%s/cgroup.procs", ref->dir) ||
-	    file_read(AT_FDCWD, path, 16U << 20, &pids, &len))
-		return -1;
-	pids[strcspn(pids, "\n")] = '\0';
-	if (parse_pid(pids, &pid) || proctree_about(places->proc_root, pid, &about))
-		return -1;
-	return about.uid;
+	*ret = pid;
+	return pid > 0;
 }
 
 /* prefix: "slurm: 12, " and similar, or "". Takes ownership of ref, also on failure. */
@@ -151,14 +146,17 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 			 const char *prefix, const char *name, struct selector *ret,
 			 struct errtext *err)
 {
-	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref};
+	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref, .uid = -1};
 	_cleanup_free_ char *path = NULL;
+	struct proctree_about about;
 	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
-	s.uid = user_of_cgroup(places, ref);
-	if (s.uid >= 0)
-		snprintf(user, sizeof(user), ", uid: %u", (uid_t)s.uid);
+	if (cgroup_each_process(ref, take_visible, &s.pid) &&
+	    !proctree_about(places->proc_root, s.pid, &about)) {
+		s.uid = about.uid;
+		snprintf(user, sizeof(user), ", uid: %u", about.uid);
+	}
 	if (!e)
 		e = text_print(&s.text, "%scgroup: %s%s", prefix, path, user);
 	if (!e)
@@ -184,10 +182,19 @@ static int resolve_cgroup(const struct selector_places *places, const char *valu
 	return select_cgroup(places, &ref, "", *last ? last : ref.path, ret, err);
 }
 
+/* "unit: a.service, ", as the text of a selector begins. */
+static int kind_prefix(enum find_kind kind, const char *value, char **ret)
+{
+	_cleanup_free_ char *quoted = NULL;
+	int e = quote_word(value, &quoted);
+
+	return e ? e : text_print(ret, "%s: %s, ", find_kind_name(kind), quoted);
+}
+
 static int resolve_found(const struct selector_places *places, unsigned int kinds,
 			 const char *value, struct selector *ret, struct errtext *err)
 {
-	_cleanup_free_ char *quoted = NULL, *prefix = NULL;
+	_cleanup_free_ char *prefix = NULL;
 	struct cgroup_ref ref = {.fd = -1};
 	enum find_kind kind = FIND_NR;
 	int e = find_cgroup(places->mounts, kinds, value, &ref, &kind, err);
@@ -196,9 +203,7 @@ static int resolve_found(const struct selector_places *places, unsigned int kind
 		return e;
 	if (kind == FIND_LAST)
 		return select_cgroup(places, &ref, "", value, ret, err);
-	e = quote_word(value, &quoted);
-	if (!e)
-		e = text_print(&prefix, "%s: %s, ", find_kind_name(kind), quoted);
+	e = kind_prefix(kind, value, &prefix);
 	if (e) {
 		cgroup_close(&ref);
 		return errtext_set(err, e, "%s: %s", value, strerror(-e));
@@ -206,13 +211,94 @@ static int resolve_found(const struct selector_places *places, unsigned int kind
 	return select_cgroup(places, &ref, prefix, value, ret, err);
 }
 
+/* -ENOENT without a text: it has no cgroup, as when it has ended. */
+static int open_named(const struct selector_places *places, enum find_kind kind,
+		      const struct job_named *named, struct cgroup_ref *ret, struct errtext *err)
+{
+	const char *paths[CGROUP_KINDS];
+	enum find_kind found;
+
+	if (!named->path)
+		return find_cgroup(places->mounts, 1U << kind, named->id, ret, &found, err);
+	for (enum cgroup_kind at = CGROUP_V2; at < CGROUP_KINDS; at++)
+		paths[at] = named->path;
+	return cgroup_open_first(places->mounts, paths, ret, err);
+}
+
+/* The one of those with a name that runs. */
+static int select_named(const struct selector_places *places, enum find_kind kind,
+			const struct job_names *names, const char *value, struct selector *ret,
+			struct errtext *err)
+{
+	struct cgroup_ref ref = {.fd = -1};
+	_cleanup_free_ char *prefix = NULL;
+	int e = -ENOENT;
+
+	for (size_t i = 0; i < names->nr; i++) {
+		struct cgroup_ref other = {.fd = -1};
+		int r = open_named(places, kind, &names->list[i], &other, err);
+
+		if (r == -ENOENT)
+			continue;
+		if (!r && ref.fd >= 0 && strcmp(ref.path, other.path) != 0)
+			r = errtext_set(err, -ENOTUNIQ,
+					"'%s' names several %ss, in the cgroups %s and %s: choose "
+					"with --cgroup PATH",
+					value, find_kind_name(kind), ref.path, other.path);
+		if (r || ref.fd >= 0)
+			cgroup_close(&other);
+		else
+			ref = other;
+		e = r;
+		if (r)
+			break;
+	}
+	if (!e)
+		e = kind_prefix(kind, value, &prefix);
+	if (!e)
+		return select_cgroup(places, &ref, prefix, value, ret, err);
+	cgroup_close(&ref);
+	return e;
+}
+
+static int containers_of_user(const struct invoker *inv, const char *value, struct job_names *names)
+{
+	struct access saved = {0};
+	int e;
+
+	if (!inv || !inv->home || access_enter(inv, &saved))
+		return 0;
+	e = job_names_podman_of_user(inv->home, value, names);
+	access_leave(&saved);
+	return e;
+}
+
+static int resolve_container_name(const struct selector_places *places, const char *value,
+				  struct selector *ret, struct errtext *err)
+{
+	struct job_names names = {0};
+	int e = job_names_containers(places->root ?: "", value, &names);
+
+	if (!e)
+		e = containers_of_user(places->invoker, value, &names);
+	if (e)
+		errtext_set(err, e, "%s: %s", value, strerror(-e));
+	else
+		e = select_named(places, FIND_CONTAINER, &names, value, ret, err);
+	job_names_free(&names);
+	return e;
+}
+
 static int resolve_name(const struct selector_places *places, const char *value,
 			struct selector *ret, struct errtext *err)
 {
-	unsigned int named = 1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_LAST;
+	unsigned int named =
+		1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_VM | 1U << FIND_LAST;
 	bool number = *value && !value[strspn(value, "0123456789")];
 	int e = resolve_found(places, named, value, ret, err);
 
+	if (e == -ENOENT)
+		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
 	if (number)
@@ -221,25 +307,202 @@ static int resolve_name(const struct selector_places *places, const char *value,
 				   "name; for a process or a Slurm job, give pid:%s or slurm:%s",
 				   value, value, value);
 	return errtext_set(err, e,
-			   "no job '%s': no systemd unit, container id (12 or 64 hex digits) or "
-			   "last component of a cgroup matches; give its kind (pid:N, slurm:ID, "
-			   "cgroup:PATH), or a command after --",
+			   "no job '%s': no systemd unit, container, virtual machine or cgroup has "
+			   "that name; say what it is (pid:N, slurm:ID, pod:NAMESPACE/NAME, "
+			   "cgroup:PATH), or give a command after --",
 			   value);
 }
 
-static int resolve_kind(const struct selector_places *places, enum find_kind kind,
-			const char *value, struct selector *ret, struct errtext *err)
+/* No cgroup was found: where was looked. more: where else, or "". */
+static int refuse_kind(const struct selector_places *places, const char *what, const char *value,
+		       const char *more, struct errtext *err)
 {
-	int e = resolve_found(places, 1U << kind, value, ret, err);
+	_cleanup_free_ char *searched = cgroup_searched(places->mounts);
 
+	return errtext_set(
+		err, -ENOENT, "no %s '%s': looked for its cgroup below %s%s", what, value,
+		searched && *searched ? searched : "no hierarchy, none is mounted", more);
+}
+
+static int resolve_unit(const struct selector_places *places, const char *value,
+			struct selector *ret, struct errtext *err)
+{
+	int e = resolve_found(places, 1U << FIND_UNIT, value, ret, err);
+
+	return e == -ENOENT ? refuse_kind(places, "systemd unit", value, "", err) : e;
+}
+
+static int resolve_vm(const struct selector_places *places, const char *value, struct selector *ret,
+		      struct errtext *err)
+{
+	int e = resolve_found(places, 1U << FIND_VM, value, ret, err);
+
+	return e == -ENOENT ? refuse_kind(places, "virtual machine of libvirt", value, "", err) : e;
+}
+
+static int resolve_container(const struct selector_places *places, const char *value,
+			     struct selector *ret, struct errtext *err)
+{
+	int e = resolve_found(places, 1U << FIND_CONTAINER, value, ret, err);
+
+	if (e == -ENOENT)
+		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return errtext_set(
-		err, e, "no cgroup of a %s '%s' in the v2 tree or under the v1 memory controller",
-		kind == FIND_SLURM  ? "Slurm job"
-		: kind == FIND_UNIT ? "systemd unit"
-				    : "container",
-		value);
+	return refuse_kind(
+		places, "running container", value,
+		" (12 digits of an id or more), and for its name in " JOB_NAMES_CONTAINER_PLACES,
+		err);
+}
+
+static int resolve_pod(const struct selector_places *places, const char *value,
+		       struct selector *ret, struct errtext *err)
+{
+	struct job_names names = {0};
+	int e = resolve_found(places, 1U << FIND_POD, value, ret, err);
+
+	if (e == -ENOENT && !job_names_pods(places->root ?: "", value, &names))
+		e = select_named(places, FIND_POD, &names, value, ret, err);
+	job_names_free(&names);
+	if (e != -ENOENT)
+		return e;
+	return refuse_kind(places, "running pod", value,
+			   ", and for NAMESPACE/NAME in " JOB_NAMES_POD_PLACES, err);
+}
+
+/* The name and partition in a job's own environment: a hint, which its user can change. */
+struct slurm_hint {
+	const struct selector_places *places;
+	char *job; /* number, without a step */
+	char *name, *partition;
+};
+
+static bool has_hint(pid_t pid, void *arg)
+{
+	struct slurm_hint *h = arg;
+	const char *proc = h->places->proc_root;
+	_cleanup_free_ char *job = pid > 0 ? proctree_environment(proc, pid, "SLURM_JOB_ID") : NULL;
+
+	if (!job || strcmp(job, h->job) != 0)
+		return false;
+	h->name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
+	h->partition = proctree_environment(proc, pid, "SLURM_JOB_PARTITION");
+	return true;
+}
+
+/* "…, uid: 7" -> "…, uid: 7, name: train, partition: batch". */
+static int add_hint(struct selector *s, const struct slurm_hint *hint)
+{
+	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
+	int e = hint->name ? quote_word(hint->name, &name) : 0;
+
+	if (!e && hint->partition)
+		e = quote_word(hint->partition, &partition);
+	if (!e)
+		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
+			       partition ? ", partition: " : "", partition ?: "");
+	if (e)
+		return e;
+	free(s->text);
+	s->text = text;
+	text = NULL;
+	return 0;
+}
+
+/* A number alone names nothing. */
+static int name_slurm_job(struct selector *s, const char *value)
+{
+	_cleanup_free_ char *quoted = NULL;
+	int e = quote_word(value, &quoted);
+
+	free(s->name);
+	s->name = NULL;
+	return e ? e : text_print(&s->name, "slurm:%s", quoted);
+}
+
+/* A job without a cgroup (proctrack/linuxproc): slurmstepd, one a step, is an ancestor of its
+ * processes, and its title says which step it serves. */
+static int resolve_slurm_steps(const struct selector_places *places, const char *value,
+			       struct selector *ret, struct errtext *err)
+{
+	struct selector s = {.kind = SELECTED_PIDS, .cgroup.fd = -1, .uid = -1};
+	_cleanup_free_ char *title = NULL, *quoted = NULL;
+	_cleanup_free_ pid_t *steps = NULL;
+	struct proctree_about about;
+	size_t nr = 0;
+	int e = text_print(&title, "slurmstepd: [%s%s", value, strchr(value, '.') ? "]" : ".");
+
+	if (!e)
+		e = refuse_other_pids(places, err);
+	if (!e)
+		e = proctree_titled(places->proc_root, "slurmstepd", title, &steps, &nr);
+	if (!e && !nr)
+		return -ENOENT;
+	if (!e)
+		e = proctree_descendants(places->proc_root, steps, nr, NULL, &s.tgids, &s.nr_tgids,
+					 &s.nr_roots);
+	for (size_t i = 0; !e && i < s.nr_tgids; i++) {
+		/* slurmstepd is root's. */
+		if (i && i < s.nr_roots)
+			continue;
+		if (proctree_about(places->proc_root, s.tgids[i], &about))
+			continue;
+		s.pid = s.tgids[i];
+		s.uid = about.uid;
+		if (i)
+			break;
+	}
+	if (!e)
+		e = quote_word(value, &quoted);
+	if (!e)
+		e = text_print(&s.text, "slurm: %s, without a cgroup, pid: %d, uid: %lld", quoted,
+			       s.tgids[0], (long long)s.uid);
+	if (e == -ESRCH)
+		e = -ENOENT;
+	if (e)
+		selector_free(&s);
+	else
+		*ret = s;
+	return e && e != -ENOENT ? errtext_set(err, e, "%s: %s", value, strerror(-e)) : e;
+}
+
+static int resolve_slurm(const struct selector_places *places, const char *value,
+			 struct selector *ret, struct errtext *err)
+{
+	struct slurm_hint hint = {.places = places};
+	struct selector s;
+	int e = resolve_found(places, 1U << FIND_SLURM, value, &s, err);
+
+	if (e == -ENOENT)
+		e = resolve_slurm_steps(places, value, &s, err);
+	if (e == -ENOENT)
+		return refuse_kind(places, "Slurm job", value,
+				   ", and for its slurmstepd in the list of processes: has it "
+				   "begun on this node, and not ended?",
+				   err);
+	if (e)
+		return e;
+	hint.job = strndup(value, strcspn(value, "."));
+	if (!hint.job)
+		e = -ENOMEM;
+	else if (s.kind == SELECTED_CGROUP)
+		cgroup_each_process(&s.cgroup, has_hint, &hint);
+	else
+		for (size_t i = 0; i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
+			;
+	if (!e)
+		e = add_hint(&s, &hint);
+	if (!e)
+		e = name_slurm_job(&s, value);
+	free(hint.job);
+	free(hint.name);
+	free(hint.partition);
+	if (e) {
+		selector_free(&s);
+		return errtext_set(err, e, "%s: %s", value, strerror(-e));
+	}
+	*ret = s;
+	return 0;
 }
 
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
@@ -247,15 +510,15 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
 {
 	static const struct {
 		const char *prefix;
-		int request; /* -1: not found by this version */
+		enum selector_request request;
 	} kinds[] = {
 		{"pid:", SELECTOR_PID},
 		{"cgroup:", SELECTOR_CGROUP},
 		{"slurm:", SELECTOR_SLURM},
 		{"unit:", SELECTOR_UNIT},
 		{"container:", SELECTOR_CONTAINER},
-		{"pod:", -1},
-		{"vm:", -1},
+		{"pod:", SELECTOR_POD},
+		{"vm:", SELECTOR_VM},
 	};
 
 	*ret_request = SELECTOR_NAME;
@@ -265,16 +528,10 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
 
 		if (strncmp(job, kinds[i].prefix, len) != 0)
 			continue;
-		if (kinds[i].request < 0)
-			return errtext_set(
-				err, -ENOTSUP,
-				"--job %s: this version cannot find a %.*s by name; give its "
-				"cgroup with --cgroup PATH, or its process with --pid N",
-				job, (int)len - 1, job);
 		if (!job[len])
 			return errtext_set(err, -EINVAL, "--job %s: a name is missing after '%s'",
 					   job, kinds[i].prefix);
-		*ret_request = (enum selector_request)kinds[i].request;
+		*ret_request = kinds[i].request;
 		*ret_value = job + len;
 	}
 	return 0;
@@ -283,25 +540,20 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err)
 {
+	static int (*const resolve[])(const struct selector_places *places, const char *value,
+				      struct selector *ret, struct errtext *err) = {
+		[SELECTOR_PID] = resolve_pid,
+		[SELECTOR_CGROUP] = resolve_cgroup,
+		[SELECTOR_SLURM] = resolve_slurm,
+		[SELECTOR_UNIT] = resolve_unit,
+		[SELECTOR_CONTAINER] = resolve_container,
+		[SELECTOR_POD] = resolve_pod,
+		[SELECTOR_VM] = resolve_vm,
+		[SELECTOR_NAME] = resolve_name,
+	};
 	int e = request == SELECTOR_PID ? 0 : refuse_namespace(places, err);
 
-	if (e)
-		return e;
-	switch (request) {
-	case SELECTOR_PID:
-		return resolve_pid(places, value, ret, err);
-	case SELECTOR_CGROUP:
-		return resolve_cgroup(places, value, ret, err);
-	case SELECTOR_SLURM:
-		return resolve_kind(places, FIND_SLURM, value, ret, err);
-	case SELECTOR_UNIT:
-		return resolve_kind(places, FIND_UNIT, value, ret, err);
-	case SELECTOR_CONTAINER:
-		return resolve_kind(places, FIND_CONTAINER, value, ret, err);
-	case SELECTOR_NAME:
-		return resolve_name(places, value, ret, err);
-	}
-	return errtext_set(err, -EINVAL, "unknown selector kind %d", (int)request);
+	return e ? e : resolve[request](places, value, ret, err);
 }
 
 int selector_command(char *const argv[], struct selector *ret)
@@ -326,7 +578,8 @@ int selector_refresh_pids(const struct selector_places *places, struct selector 
 {
 	pid_t *tgids = NULL;
 	size_t nr = 0;
-	int err = proctree_descendants(places->proc_root, s->tgids[0], notes, &tgids, &nr);
+	int err = proctree_descendants(places->proc_root, s->tgids, s->nr_roots, notes, &tgids, &nr,
+				       &s->nr_roots);
 
 	if (err)
 		return err;

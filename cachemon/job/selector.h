@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cachemon/access/invoker.h"
 #include "cachemon/job/cgroup.h"
 #include "cachemon/job/proctree.h"
 #include "cachemon/base/errtext.h"
@@ -23,6 +24,8 @@ enum selector_request {
 	SELECTOR_SLURM,
 	SELECTOR_UNIT,
 	SELECTOR_CONTAINER,
+	SELECTOR_POD,
+	SELECTOR_VM,
 	SELECTOR_NAME,
 };
 
@@ -36,30 +39,30 @@ struct selector {
 	 * process. */
 	char *text;
 	char *name; /* default name of the job */
-	/* SELECTED_PIDS: the requested process, then its present descendants, and the recorded
-	 * ones of the last refresh. */
+	/* SELECTED_PIDS: the requested processes that live, then their present descendants, and the
+	 * recorded ones of the last refresh. */
 	pid_t *tgids;
-	size_t nr_tgids;
+	size_t nr_roots, nr_tgids;
 	struct cgroup_ref cgroup; /* SELECTED_CGROUP; else .fd is -1 */
-	int64_t uid; /* of its first process; < 0: unknown, or a command that has not run yet */
+	pid_t pid;   /* a process of it when it was looked up; 0: none, or not visible from here */
+	int64_t uid; /* of that process; < 0: unknown, or a command that has not run yet */
 };
 
 struct selector_places {
 	const char *proc_root; /* "/proc" */
 	const struct mountinfo *mounts;
+	const char *root; /* above the files of container runtimes; "" or NULL: this machine's */
+	const struct invoker *invoker; /* whose containers without root count too; NULL: nobody's */
 };
 
-/*
- * Parses --job's "KIND:NAME" or a plain name. -ENOTSUP: a kind of job that this version does not
- * support; then err is filled.
- */
+/* Parses --job's "KIND:NAME" or a plain name. -EINVAL: the name is missing; then err is filled. */
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
 		    struct errtext *err);
 
 /*
  * -EINVAL, -ERANGE: not a pid, or a kernel thread; -ESRCH: no such process; -EOPNOTSUPP: /proc has
- * other process ids; cgroups as cgroup_open() and find_cgroup(); -ENOENT for SELECTOR_NAME: the
- * text lists the tried kinds. err is always filled then.
+ * other process ids; cgroups as cgroup_open() and find_cgroup(); -ENOENT: the text says what was
+ * tried, and where. err is always filled then.
  */
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err);

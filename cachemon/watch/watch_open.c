@@ -19,7 +19,7 @@
 
 static int open_selector(struct watch_run *run, struct errtext *err)
 {
-	struct selector_places places = {.proc_root = "/proc"};
+	struct selector_places places = {.proc_root = "/proc", .invoker = &run->invoker};
 	struct access saved = {0};
 	struct mountinfo mounts;
 	int r;

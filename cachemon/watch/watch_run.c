@@ -105,12 +105,13 @@ static void begin_machine(struct watch_run *run)
 
 	if (machine_facts_new("", run->caps.page_size, &run->machine))
 		return;
-	if (s->kind == SELECTED_CGROUP)
+	/* A cgroup of another hierarchy has no limit of memory: its processes do. */
+	if (run->memory_cgroup || (s->kind == SELECTED_CGROUP && !strcmp(s->cgroup.path, "/")))
 		machine_facts_of_cgroup(run->machine, &s->cgroup);
 	else if (run->command)
 		machine_facts_of_process(run->machine, command_pid(run->command));
-	else if (s->nr_tgids)
-		machine_facts_of_process(run->machine, s->tgids[0]);
+	else if (s->pid)
+		machine_facts_of_process(run->machine, s->pid);
 }
 
 int watch_run_start(struct watch_run *run, struct errtext *err)

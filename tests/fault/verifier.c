@@ -34,10 +34,11 @@ static char complained[64];
  * hook. */
 static const struct config ways[] = {
 	{},
-	{.job_by_cgroup = 1, .job_cgroup_level = 1, .job_cgroup_id = 7},
-	{.job_by_cgroup = 2, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.job_by_cgroup = JOB_BY_V2, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.job_by_cgroup = JOB_BY_MEMORY, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.job_by_cgroup = JOB_BY_FREEZER, .job_cgroup_level = 1, .job_cgroup_id = 7},
 	{.reads_by_call = 1},
-	{.reads_by_call = 1, .job_by_cgroup = 1, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.reads_by_call = 1, .job_by_cgroup = JOB_BY_V2, .job_cgroup_level = 1, .job_cgroup_id = 7},
 };
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
 

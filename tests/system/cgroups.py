@@ -179,6 +179,22 @@ for each in (moves, existing, busy, nested_only, by_job_name, vanishes):
         cgroup_case(cgroup_version, each)
 
 
+def other_controller(controller):
+    """Of v1, where the memory controller knows nothing of the job."""
+    root = f"/sys/fs/cgroup/{controller}"
+
+    def case(world, stack):
+        if not os.path.exists(os.path.join(root, "cgroup.procs")):
+            raise Skipped(f"no v1 controller {controller} here")
+        existing(world, stack, root)
+    case.__name__ = f"cgroup_v1_{controller}_existing"
+    part.case(case)
+
+
+for controller_name in ("freezer", "cpuacct", "pids"):
+    other_controller(controller_name)
+
+
 def single_thread(world, stack, group, file):
     """One thread inside, its process outside: its reads and CPU time count after its move."""
     tally = world.tool.fresh(".tally")

@@ -277,8 +277,10 @@ def jobs_that_are_refused(world, stack):
     """A number without a kind, kinds that are not found, threads of the kernel."""
     p = world.stranger(stack)
     refused(world, stack, [f"pid:{p.pid}", f"slurm:{p.pid}"], "--job", str(p.pid))
-    refused(world, stack, ["pod"], "--job", "pod:default/web", status=2)
-    refused(world, stack, ["vm"], "--job", "vm:guest", status=2)
+    refused(world, stack, ["running pod", "/var/log/pods"], "--job", "pod:default/web")
+    refused(world, stack, ["virtual machine"], "--vm", "guest")
+    refused(world, stack, ["running container", "/var/lib/docker"], "--container", "web")
+    refused(world, stack, ["another option", "--vm"], "--pid", str(p.pid), "--vm", "guest", status=2)
     refused(world, stack, ["Slurm"], "--job", f"slurm:{p.pid}")
     refused(world, stack, ["slurm"], "--job", "slurm:", status=2)
     refused(world, stack, ["process id"], "--job", "pid:x")

@@ -13,10 +13,13 @@
 #include "cachemon/job/job_find.h"
 #include "scratch.h"
 
-#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define POD_UID	 "5ba385ca-b6e6-4246-bd66-d48d429dbc12"
+#define POD_UID_ "5ba385ca_b6e6_4246_bd66_d48d429dbc12"
+#define ID_32	 "0123456789abcdef0123456789abcdef"
+#define ID_A	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID_B	 "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 
-/* A hybrid hierarchy in a directory: v2 at unified, v1 at memory and cpu. */
+/* A hybrid system in a directory: v2 at unified, v1 at memory and cpu (which cannot be watched). */
 struct tree {
 	struct scratch s;
 	struct mountinfo mi;
@@ -36,7 +39,7 @@ static void tree_mounts(struct tree *t, const char *format)
 #define HYBRID                                                                                     \
 	"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"                                                     \
 	"2 1 0:30 / %s/memory rw - cgroup cgroup rw,memory\n"                                      \
-	"3 1 0:31 / %s/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"                                    \
+	"3 1 0:31 / %s/cpu rw - cgroup cgroup rw,cpu\n"                                            \
 	"4 1 0:32 / %s/unified rw - cgroup2 cgroup2 rw\n"
 
 static void add(struct tree *t, const char *dir, const char *procs)
@@ -148,6 +151,40 @@ static void in_both_trees(void **state)
 	expect(t, "/x", CGROUP_V2, "unified/x", "/x", 1);
 }
 
+/* Slurm without a limit of memory places its jobs in the freezer alone. */
+static void other_controllers(void **state)
+{
+	static const char layout[] = "1 0 8:1 / / rw - ext4 x rw\n"
+				     "2 1 0:30 / %s/freezer rw - cgroup none rw,freezer\n"
+				     "3 1 0:31 / %s/cpu rw - cgroup none rw,cpu,cpuacct\n"
+				     "4 1 0:32 / %s/cpuset rw - cgroup none rw,cpuset\n"
+				     "5 1 0:33 / %s/pids rw - cgroup none rw,pids\n";
+	struct tree *t = *state;
+	char path[PATH_MAX];
+	char *searched;
+
+	tree_mounts(t, layout);
+	add(t, "freezer/a", "7\n");
+	add(t, "cpu/b", "7\n");
+	add(t, "cpuset/c", "7\n");
+	add(t, "pids/d", "7\n");
+	add(t, "pids/a", "7\n");
+	expect(t, "/a", CGROUP_V1_FREEZER, "freezer/a", "/a", 1);
+	expect(t, "/b", CGROUP_V1_CPUACCT, "cpu/b", "/b", 1);
+	expect(t, scratch_path(&t->s, "cpu/b", path), CGROUP_V1_CPUACCT, "cpu/b", "/b", 1);
+	expect(t, "/c", CGROUP_V1_CPUSET, "cpuset/c", "/c", 1);
+	expect(t, "/d", CGROUP_V1_PIDS, "pids/d", "/d", 1);
+	/* Empty in one, populated in a later one. */
+	add(t, "freezer/d", "");
+	expect(t, "/d", CGROUP_V1_PIDS, "pids/d", "/d", 1);
+	searched = cgroup_searched(&t->mi);
+	assert_non_null(strstr(searched, "/freezer, "));
+	assert_non_null(strstr(searched, "/cpu and "));
+	assert_null(strstr(searched, "/memory"));
+	free(searched);
+	assert_null(cgroup_memory_mount(&t->mi));
+}
+
 static void refused(void **state)
 {
 	struct tree *t = *state;
@@ -157,20 +194,19 @@ static void refused(void **state)
 	add(t, "unified/a", "7\n");
 	scratch_mkdir(&t->s, "plain/");
 	refuse(t, "", -ENOENT, "empty");
-	refuse(t, "/nowhere", -ENOENT,
-	       "no cgroup /nowhere: it is not a directory, and neither in the v2");
+	refuse(t, "/nowhere", -ENOENT, "no cgroup /nowhere: it is not a directory, and not below /");
 	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?:");
 	refuse(t, scratch_path(&t->s, "unified/nowhere", path), -ENOENT, "no cgroup");
 	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is not a cgroup");
 	refuse(t, "/dev", -ENOTDIR, "/dev is not a cgroup");
 	refuse(t, scratch_path(&t->s, "cpu/c", path), -EOPNOTSUPP,
-	       "v1 controller other than memory: use the memory one, like");
+	       "v1 controller that cannot be watched: use another, like");
 	refuse(t, path, -EOPNOTSUPP, "/memory/c");
 	refuse(t, scratch_path(&t->s, "unified/a/cgroup.procs", path), -ENOTDIR,
 	       "is a file: give the directory of the cgroup");
 	/* Leaves the hierarchy by "..". */
 	refuse(t, "/../plain", -ENOTDIR, "is not a cgroup");
-	refuse(t, "/../cpu/c", -EOPNOTSUPP, "other than memory");
+	refuse(t, "/../cpu/c", -EOPNOTSUPP, "v1 controller that cannot be watched");
 }
 
 static void layouts(void **state)
@@ -186,11 +222,11 @@ static void layouts(void **state)
 	/* v1 without the memory controller. */
 	add(t, "cpu/a", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n4 1 0:32 / %s/cpu rw - cgroup none rw,cpu\n");
-	refuse(t, "/a", -EOPNOTSUPP, "neither cgroup v2 nor the v1 memory controller");
+	refuse(t, "/a", -EOPNOTSUPP, "no cgroup hierarchy that can be watched");
 	/* None. */
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n");
-	refuse(t, "/a", -EOPNOTSUPP, "neither cgroup v2");
-	/* A bind mount of a subtree, as in a container: the path is the kernel's. */
+	refuse(t, "/a", -EOPNOTSUPP, "no cgroup hierarchy");
+	/* A bind mount of a part, as in a container: the path is the kernel's. */
 	add(t, "memory/sub", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n"
 		       "2 1 0:30 /docker/" ID_A " %s/memory rw - cgroup cgroup rw,memory\n");
@@ -203,7 +239,7 @@ static void layouts(void **state)
 	/* A tmpfs over the hierarchy hides it. */
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n4 1 0:32 / %s/unified rw - cgroup2 none rw\n"
 		       "5 4 0:33 / %s/unified rw - tmpfs none rw\n");
-	refuse(t, "/a", -EOPNOTSUPP, "neither cgroup v2");
+	refuse(t, "/a", -EOPNOTSUPP, "no cgroup hierarchy");
 }
 
 static void vanishes(void **state)
@@ -353,6 +389,30 @@ static void names(void **state)
 		{"/docker/" ID_A "/init", FIND_CONTAINER, ID_A, false},
 		{"/docker/" ID_A "0", FIND_CONTAINER, ID_A, false},
 		{"/docker/" ID_A ".service", FIND_CONTAINER, ID_A, false},
+		{"/kubepods/pod" POD_UID, FIND_POD, POD_UID, true},
+		{"/kubepods/besteffort/pod" POD_UID, FIND_POD, POD_UID, true},
+		{"/kubepods/besteffort/pod" POD_UID "/" ID_A, FIND_POD, POD_UID, false},
+		{"/docker/pod" POD_UID, FIND_POD, POD_UID, false},
+		{"/kubepods/pod" POD_UID, FIND_POD, "5ba385ca", false},
+		{"/kubepods/pod" POD_UID "0", FIND_POD, POD_UID, false},
+		{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_UID_
+		 ".slice",
+		 FIND_POD, POD_UID, true},
+		{"/kubepods.slice/kubepods-pod" POD_UID_ ".slice", FIND_POD, POD_UID, true},
+		{"/kubepods.slice/kubepods-pod" POD_UID_ ".scope", FIND_POD, POD_UID, false},
+		{"/x.slice/other-pod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
+		{"/kubepods/pod" ID_32, FIND_POD, ID_32, true},
+		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope", FIND_VM, "web", true},
+		{"/machine.slice/machine-qemu\\x2d12\\x2da\\x20b.scope", FIND_VM, "a b", true},
+		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope", FIND_VM, "we", false},
+		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope", FIND_VM, "webs", false},
+		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope/libvirt", FIND_VM, "web", false},
+		{"/machine.slice/machine-lxc\\x2d2\\x2dweb.scope", FIND_VM, "web", false},
+		{"/machine/qemu-2-web.libvirt-qemu", FIND_VM, "web", true},
+		{"/machine/qemu-2-web.libvirt-qemu", FIND_VM, "2-web", false},
+		{"/machine/qemu-2-web", FIND_VM, "web", false},
+		{"/machine/qemu--web.libvirt-qemu", FIND_VM, "web", false},
+		{"/machine/qemu-2-", FIND_VM, "", false},
 		{"/a/train", FIND_LAST, "train", true},
 		{"/a/train", FIND_LAST, "rain", false},
 		{"/a/train", FIND_LAST, "a", false},
@@ -419,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(by_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(in_both_trees, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_controllers, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(layouts, setup, teardown),
 		cmocka_unit_test_setup_teardown(vanishes, setup, teardown),

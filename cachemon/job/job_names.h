@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names of containers and pods, from the files in which their runtimes and the kubelet keep them on
+ * this machine, without the network. Owns the places and the forms of these files. A file
+ * that cannot be read or is not understood names nothing.
+ */
+#ifndef JOB_NAMES_H
+#define JOB_NAMES_H
+
+#include <stddef.h>
+
+/* A container or pod with a given name: its id or UID, or the path of its cgroup. */
+struct job_named {
+	char *id;
+	char *path; /* NULL: the cgroup's name has the id */
+};
+
+struct job_names {
+	struct job_named *list;
+	size_t nr, room;
+};
+
+/*
+ * Adds the containers with that name that Docker, Podman and containerd know below root ("" for
+ * this machine), ended ones too. 0 or -ENOMEM.
+ */
+int job_names_containers(const char *root, const char *name, struct job_names *ret);
+
+/* The same of Podman without root, whose state is in its user's home. */
+int job_names_podman_of_user(const char *home, const char *name, struct job_names *ret);
+
+/* Adds the pods NAMESPACE/NAME, by the directories of their logs; earlier ones too. */
+int job_names_pods(const char *root, const char *name, struct job_names *ret);
+
+/* Where they look, for a message. */
+#define JOB_NAMES_CONTAINER_PLACES                                                                 \
+	"/var/lib/docker, /var/lib/containers, /run/containerd and your ~/.local/share/containers"
+#define JOB_NAMES_POD_PLACES "/var/log/pods"
+
+void job_names_free(struct job_names *names);
+
+#endif

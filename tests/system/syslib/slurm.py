@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slurm on the loopback, in a directory of its own: controller, one node, munge."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+from .machine import until
+from .part import Failed, Skipped, equal
+from .tool import tail
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "squeue", "sinfo")
+NODE = "n1"
+# Reads each file that a line of its input names, and prints the number of calls and bytes. The call
+# at the end of the file reads no page.
+READER = """
+import os, sys
+for line in sys.stdin:
+    fd = os.open(line.rstrip("\\n"), os.O_RDONLY)
+    calls = size = 0
+    while True:
+        got = len(os.read(fd, 65536))
+        if not got:
+            break
+        calls += 1
+        size += got
+    os.close(fd)
+    print(calls, size, flush=True)
+"""
+CONF = """
+ClusterName=lab
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CryptoType=crypto/munge
+AuthInfo=socket={dir}/munge.sock
+StateSaveLocation={dir}/state
+SlurmdSpoolDir={dir}/spool.%n
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmdPidFile={dir}/slurmd.pid
+SlurmctldLogFile={dir}/slurmctld.log
+SlurmdLogFile={dir}/slurmd.log
+MpiDefault=none
+ProctrackType={proctrack}
+TaskPlugin={task}
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+ReturnToService=2
+SlurmdParameters=config_overrides
+NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 RealMemory=2000
+PartitionName=batch Nodes={node} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Slurm:
+    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all."""
+
+    def __init__(self, stack, work, cgroups, memory):
+        for program in PROGRAMS:
+            if not shutil.which(program, path="/usr/sbin:/usr/bin"):
+                raise Skipped(f"{program} is not installed")
+        self.dir = work
+        os.mkdir(work, 0o755)
+        with open(f"{work}/slurm.conf", "w") as f:
+            f.write(CONF.format(host=socket.gethostname().split(".")[0], dir=work, node=NODE,
+                                port=free_port(), node_port=free_port(),
+                                proctrack=f"proctrack/{'cgroup' if cgroups else 'linuxproc'}",
+                                task=f"task/{'cgroup' if cgroups else 'none'}"))
+        with open(f"{work}/cgroup.conf", "w") as f:
+            f.write("CgroupPlugin=autodetect\nCgroupMountpoint=/sys/fs/cgroup\nConstrainCores=no\n"
+                    f"ConstrainRAMSpace={'yes' if memory else 'no'}\n")
+        self.env = {**os.environ, "SLURM_CONF": f"{work}/slurm.conf"}
+        stack.callback(self.stop)
+        self.pids = []
+        self._munge()
+        self._daemon("slurmctld")
+        self._daemon("slurmd", "-N", NODE)
+        until(lambda: self.run("sinfo", "-h", "-o", "%T").strip() == "idle", "an idle node", 60)
+        with open(f"{work}/reader.py", "w") as f:
+            f.write(READER)
+
+    def _munge(self):
+        with open(f"{self.dir}/munge.key", "wb") as f:
+            f.write(os.urandom(1024))
+        os.chmod(f"{self.dir}/munge.key", 0o400)
+        self._daemon("munged", "--force", f"--socket={self.dir}/munge.sock",
+                     f"--key-file={self.dir}/munge.key", f"--pid-file={self.dir}/munged.pid",
+                     f"--log-file={self.dir}/munged.log", f"--seed-file={self.dir}/munge.seed")
+
+    def _daemon(self, program, *args):
+        """In the background, and known by its pid file."""
+        done = subprocess.run([f"/usr/sbin/{program}", *args], env=self.env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            raise Failed(f"{program} does not start: {tail(done.stdout)}")
+        path = f"{self.dir}/{program}.pid"
+        until(lambda: os.path.exists(path) and os.path.getsize(path), path)
+        with open(path) as f:
+            self.pids.append(int(f.read()))
+
+    def stop(self):
+        for pid in reversed(self.pids):
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:
+                continue
+            until(lambda p=pid: not os.path.exists(f"/proc/{p}"), f"the end of {pid}", 30)
+
+    def run(self, *argv):
+        return subprocess.run(argv, env=self.env, stdout=subprocess.PIPE, text=True).stdout
+
+    def job(self, stack, name, user):
+        return Job(self, stack, name, user)
+
+
+class Job:
+    """A step that reads the files that it is given."""
+
+    def __init__(self, slurm, stack, name, user):
+        self.process = subprocess.Popen(
+            ["runuser", "-u", user, "--", "srun", "-u", "-n1", "-J", name, "-D", "/",
+             "/usr/bin/python3", f"{slurm.dir}/reader.py"],
+            env=slurm.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(self.end)
+        self.calls = self.bytes = 0
+        until(lambda: slurm.run("squeue", "-h", "-n", name, "-t", "R", "-o", "%i").strip(),
+              f"job {name} runs", 60)
+        self.id = slurm.run("squeue", "-h", "-n", name, "-o", "%i").strip()
+
+    def read(self, path, counted=True):
+        self.process.stdin.write(path + "\n")
+        self.process.stdin.flush()
+        calls, size = map(int, self.process.stdout.readline().split())
+        equal(f"bytes of {path}", size, os.path.getsize(path))
+        self.calls += calls * counted
+        self.bytes += size * counted
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
