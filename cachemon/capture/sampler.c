@@ -90,6 +90,7 @@ void sampler_free(struct sampler *s)
 	cgroup_names_free(s->cgroups);
 	free(s->evictions);
 	free(s->adders);
+	free(s->waiters);
 	free(s);
 }
 
@@ -292,11 +293,13 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
-	int r = probe_set_sweep_cells(s->set, generation), evictions;
+	int r = probe_set_sweep_cells(s->set, generation), others;
 
 	if (r)
 		return r;
-	evictions = sampler_evictions_drain(s, generation);
+	others = sampler_evictions_drain(s, generation);
+	r = sampler_waiters_drain(s, generation);
+	others = others ? others : r;
 	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
 	if (last && !r)
 		r = probe_set_sweep_names(s->set, NAMES_OF_ALL);
@@ -304,7 +307,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 		*names = r;
 	sampler_names(s);
 	r = rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
-	return r ? r : evictions;
+	return r ? r : others;
 }
 
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
@@ -316,6 +319,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
+	s->nr_waiters = 0;
 	sampler_evictions_begin(s);
 	/* Done last, so that the generation's lookups match the bytes read so far. After
 	 * detaching, still-running tasks can no longer be charged. */
@@ -349,6 +353,9 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		sampler_evictions_end(s, &s->seen);
 		out->evictions = &s->seen;
 	}
+	sampler_waiters_end(s);
+	out->waiters = s->waiters;
+	out->nr_waiters = s->nr_waiters;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
 	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;
