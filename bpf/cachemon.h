@@ -22,6 +22,7 @@
 #define NR_MARKS_LEFT	1024
 #define NR_ADVICE	4096
 #define NR_EVICTORS	4096
+#define NR_WAITS	2048 /* files that the job waited for in an interval */
 #define NR_ADDERS	1024
 #define NR_WAITERS	1024 /* processes that waited in one interval */
 #define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
@@ -122,6 +123,18 @@ enum evict_cause {
 	EVICT_NR,
 };
 
+/*
+ * Bucket b of a wait histogram counts the sleeps of at least 2^(b + WAIT_SHIFT) ns and less than
+ * twice that. The first bucket also counts shorter sleeps, the last one longer sleeps. These values
+ * are on disk: counter_wait_ns().
+ */
+enum { WAIT_SHIFT = 10, WAIT_BUCKETS = 24 };
+
+/* Sleeps of the job's tasks for a file since the last drain, by length. */
+struct wait_row {
+	__u32 sleeps[WAIT_BUCKETS];
+};
+
 /* Job slots. Slot 0 is all processes outside the job, together; slot 1 is the watched job. */
 enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
 
@@ -163,13 +176,13 @@ struct block_key {
 /*
  * State of a page, a bit in each word of the chunk of 64 pages that it is in:
  *   resident            in the cache, added by this job in this run
- *   outstanding         resident, prefetched, its fate not settled. Whoever clears the bit counts.
+ *   outstanding         resident, prefetched, its fate not settled. The one that clears it counts.
  *   mark & resident     prefetched and used: a reader that still has to wait turns it to used_late
  *   mark & ~resident    ghost: left the cache, a re-add is a refault
- *   advised & resident  prefetched by advice, by the kinds of call that advisers tells
+ *   advised & resident  prefetched by advice, by the kinds of call in advisers
  *   advised & ~resident ghost: dropped by the job's own advice
- *   looked              a read call of the job asked for it, and its coming or its first use then
- *                       was seen; stays when it leaves. While references are sampled
+ *   looked              a read call of the job requested it, and its add or its first use was seen;
+ *                       kept when it leaves; only while references are sampled
  * stamp_*: the last eviction in this chunk, for refault distances (chunk precision).
  */
 struct chunk {
@@ -293,6 +306,8 @@ struct job_row {
 	__u64 syscr_calls; /* calls that read, with any result (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
+	/* What stalls counts, by length. */
+	__u64 sleeps[WAIT_BUCKETS];
 };
 
 /* Where a direct read ends, if hooks show it: one place per kind of direct read. */

@@ -94,6 +94,7 @@ struct task_state {
 	__u64 stall_id;
 	__u32 stalls;
 	__u32 stall_kind;
+	__u32 sleeps[WAIT_BUCKETS]; /* the same ones by their length */
 
 	/* The last cause found by a costly check, and its key. */
 	__u64 cause_id;

@@ -129,7 +129,7 @@ struct sweep_cells_args {
 	__u32 generation;
 };
 
-/* What running tasks of the job used and read since they were last charged: sweep_charges. */
+/* CPU time and reads of running tasks since they were last charged: sweep_charges. */
 struct sweep_charges_args {
 	__u32 nr_cpus;
 	__u32 pad;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the example's dataset looks like. Owns the names and sizes that its maker and its reader
- * must agree on; both run inside the dataset's directory.
+ * The example's dataset: the names and sizes shared by its maker and its reader, both of which run
+ * in the dataset's directory.
  */
 #ifndef DATASET_H
 #define DATASET_H
@@ -22,7 +22,7 @@
 
 #define VALIDATION_PATH	 "validation/validation.bin" /* read in order, then dropped */
 #define VALIDATION_BYTES (96 * MIB)
-#define VALIDATED_BYTES	 (70 * MIB)		       /* so much of it is read */
+#define VALIDATED_BYTES	 (70 * MIB)		       /* this much of it is read */
 #define FEATURES_PATH	 "features/plain.bin"	       /* random records, no advice */
 #define ADVISED_PATH	 "features/advised-random.bin" /* the same with POSIX_FADV_RANDOM */
 #define FEATURES_BYTES	 (32 * MIB)

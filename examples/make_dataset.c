@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * make_dataset DIR: writes the dataset of train_loader into DIR and drops its pages from the page
- * cache, file by file, so that the first epoch is cold and nobody else's cache is touched.
+ * cache, file by file, so that the first epoch is cold and other cached files stay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static int write_file(const char *path, size_t bytes)
 	if (fd < 0)
 		return fail("create", path);
 	for (size_t at = 0; at < bytes && !ret; at += sizeof(block)) {
-		errno = ENOSPC; /* a short write sets none */
+		errno = ENOSPC; /* a short write sets no errno */
 		if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
 			ret = fail("write", path);
 	}
@@ -52,7 +52,7 @@ static int write_file(const char *path, size_t bytes)
 	return ret;
 }
 
-/* Drops the file's pages; *stay grows by those that did not go. */
+/* Drops the file's pages; adds the remaining ones to *stay. */
 static int drop_file(const char *path, size_t bytes, size_t *stay)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), nr = bytes / page;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * train_loader DIR: reads the dataset in DIR as training does, in the ways that differ for the page
+ * train_loader DIR: reads the dataset in DIR like a training job, in ways that differ for the page
  * cache: forked workers over shuffled files, random records with and without advice, a mapped
- * table, shards fetched ahead with WILLNEED, a validation file that is dropped after each epoch
- * although the next one reads it again, and checkpoints written in between.
+ * table, shards prefetched with WILLNEED, a validation file that is dropped after each epoch
+ * although the next one reads it again, and checkpoints in between.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,14 @@
 
 #define NR_EPOCHS     3
 #define NR_WORKERS    4
-#define QUEUED	      2 /* samples a worker may be ahead of the training, as loaders do */
+#define QUEUED	      2 /* samples that a worker may be ahead of the training, as in loaders */
 #define BATCH	      8
 #define STEP_NS	      60000000 /* a training step on the accelerator */
 #define SAMPLE_NS     25000000 /* CPU time to decode and augment a sample */
 #define BLOCK_NS      4000000  /* CPU time for 1 MiB of anything else */
 #define READ_BYTES    ((size_t)256 << 10)
 #define RECORD_BYTES  ((size_t)24 << 10)
-#define RECORDS	      6 /* of each feature file, a sample */
+#define RECORDS	      6 /* per feature file and sample */
 #define TOKEN_TOUCHES 12
 
 static unsigned char buffer[MIB];
@@ -39,8 +39,8 @@ struct worker {
 	int features;
 	int advised;
 	const unsigned char *tokens;
-	int queue_in;  /* a byte read here allows a sample */
-	int queue_out; /* a byte written here says it is ready */
+	int queue_in;  /* a byte read here permits a sample */
+	int queue_out; /* a byte written here reports a finished sample */
 };
 
 static void die(const char *what, const char *path)
@@ -160,7 +160,7 @@ static void checkpoint(void)
 		die("finish", temporary);
 }
 
-/* Takes what the workers have ready, a step for each batch. */
+/* Takes the samples that are ready; one step per batch. */
 static void train(int queue_out, int queue_in)
 {
 	const struct timespec step = {.tv_nsec = STEP_NS};
@@ -184,7 +184,7 @@ static void train(int queue_out, int queue_in)
 	}
 }
 
-/* Workers live for an epoch, as the usual loaders have it. */
+/* Workers live for one epoch, as in the usual loaders. */
 static void train_epoch(const int *order, uint64_t seed)
 {
 	static const char start[NR_WORKERS * QUEUED];
@@ -217,7 +217,7 @@ static void train_epoch(const int *order, uint64_t seed)
 	close(out[0]);
 }
 
-/* The next shard is on its way while this one is read. */
+/* Prefetches the next shard while this one is read. */
 static void read_shards(void)
 {
 	char path[PATH_MAX_BYTES];

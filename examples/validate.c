@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * validate FILE: reads the records of FILE in a new order in each epoch, as a validation step does,
+ * validate FILE: reads the records of FILE in a new order in each epoch, like a validation step,
  * and drops the file from the page cache after each epoch although the next one reads it again.
  * KEEP=1 in the environment is the fix: the file stays until the end.
  */
@@ -15,8 +15,8 @@
 
 #define NR_EPOCHS    20
 #define RECORD_BYTES 16384
-#define NR_RECORDS   1024 /* in 16 MiB, so that a spinning disk is done in two minutes */
-#define SPREAD	     31	  /* shares no factor with NR_RECORDS: each record comes once an epoch */
+#define NR_RECORDS   1024 /* in 16 MiB, so that a spinning disk finishes in two minutes */
+#define SPREAD	     31	  /* coprime to NR_RECORDS: each record is read once per epoch */
 
 static uint64_t checksum;
 

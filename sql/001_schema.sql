@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 1. Counts are base pages unless the unit is in the name; NULL = not measured (the reason is
--- in unmeasured). The counter columns are those of bpf/cachemon.h, in its order; tests hold the
--- two against each other. INTEGER columns hold 64 bits; ids that are unsigned in the kernel (ino)
--- are stored as their two's complement and printed unsigned.
--- resident_unused and window_log2_* are sums of ups and downs: in a row that began to count in the
--- middle of a page's or a window's life they may be below 0; such a figure is to be shown as not known.
+-- Schema 1. Counts are base pages unless the name has another unit. NULL = not measured; table
+-- unmeasured has the reason. The counter columns are those of bpf/cachemon.h, in its order; a test
+-- compares the two. INTEGER columns hold 64 bits; unsigned ids of the kernel (ino) are stored as
+-- two's complement and printed unsigned. resident_unused and window_log2_* are sums of increments
+-- and decrements. In a row that began to count while a page or window already existed they may be
+-- negative; such a figure is not known.
 
 PRAGMA application_id = 1667330920;             -- 'cach': tells our databases from others
 
@@ -15,26 +15,30 @@ CREATE TABLE run (
 	host TEXT NOT NULL,
 	kernel TEXT NOT NULL,
 	arch TEXT NOT NULL,
-	started_ns INTEGER NOT NULL,            -- CLOCK_REALTIME at the start; later times are monotonic
+	started_ns INTEGER NOT NULL,            -- CLOCK_REALTIME at the start;
+	                                        -- other times are monotonic
 	duration_ns INTEGER NOT NULL DEFAULT 0 CHECK (duration_ns >= 0), -- as of the last interval
 	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'complete', 'cut')),
 	                                        -- open: still written, or its writer was killed;
-	                                        -- cut: its writer is known to be gone
-	-- the process that writes it: as long as it lives, the run is not cut
+	                                        -- cut: its writer has ended
+	-- The process that writes the run: while it lives, the run is not cut.
 	writer_boot TEXT NOT NULL,              -- random/boot_id
 	writer_pidns INTEGER NOT NULL,          -- inode of its pid namespace; 0: not known
 	writer_pid INTEGER NOT NULL,
-	writer_start_ticks INTEGER NOT NULL,    -- its starttime as in /proc/PID/stat; 0: not known
+	writer_start_ticks INTEGER NOT NULL,    -- starttime of /proc/PID/stat; 0: not known
 	level TEXT NOT NULL CHECK (level IN ('cold', 'full', 'auto')),
-	sliced INTEGER NOT NULL DEFAULT 0 CHECK (sliced IN (0, 1)), -- the per-read hook was ever off
+	sliced INTEGER NOT NULL DEFAULT 0 CHECK (sliced IN (0, 1)),
+	                                        -- the per-read hook was off at some time
 	read_on_ns INTEGER NOT NULL DEFAULT 0,  -- time with the per-read hook on
 	advice_mode TEXT NOT NULL CHECK (advice_mode IN ('calls', 'effects')),
 	interval_ns INTEGER NOT NULL,
 	page_size_bytes INTEGER NOT NULL CHECK (page_size_bytes > 0),
 	memory_bytes INTEGER NOT NULL,
 	map_bytes INTEGER NOT NULL,             -- memory of the BPF maps; 0: not known
-	exit_status INTEGER,                    -- of the command, as a shell has it; NULL: none or running
-	-- own cost, absolute as of the last interval; NULL: an event ran whose time is not known
+	exit_status INTEGER,
+	                                        -- of the command, as in a shell; NULL: no command
+	                                        -- or still running
+	-- Overhead, absolute as of the last interval. NULL: an event ran whose cost is not known.
 	cost_cpu_ns INTEGER,
 	cost_probe_cpu_ns INTEGER,
 	cost_collector_cpu_ns INTEGER,
@@ -49,10 +53,12 @@ CREATE TABLE run (
 	loss_ghosts_dropped INTEGER NOT NULL DEFAULT 0,
 	loss_advice_full INTEGER NOT NULL DEFAULT 0,
 	loss_intervals INTEGER NOT NULL DEFAULT 0, -- intervals that could not be written
-	law_error_pages INTEGER NOT NULL DEFAULT 0 -- sum of |error| of the conservation law; 0 = held
+	law_error_pages INTEGER NOT NULL DEFAULT 0
+	                                        -- sum of |error| of the conservation law; 0: it
+	                                        -- held
 ) STRICT;
 
--- The probe plan of a run: one row a role.
+-- The probe plan of a run: one row per role.
 CREATE TABLE probe (
 	run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
 	role TEXT NOT NULL,
@@ -62,7 +68,7 @@ CREATE TABLE probe (
 	PRIMARY KEY (run_id, role)
 ) STRICT, WITHOUT ROWID;
 
--- Why a counter is NULL in a run: one row a counter that was not measured.
+-- Why a counter is NULL in a run: one row per counter that was not measured.
 CREATE TABLE unmeasured (
 	run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
 	counter TEXT NOT NULL,
@@ -70,20 +76,20 @@ CREATE TABLE unmeasured (
 	PRIMARY KEY (run_id, counter)
 ) STRICT, WITHOUT ROWID;
 
--- Counters of a job since its start: exact totals of all its files, rows or no rows.
+-- Counters of a job since its start: exact totals of all its files, with or without rows.
 CREATE TABLE job (
 	id INTEGER PRIMARY KEY,
 	run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-	slot INTEGER NOT NULL,                  -- 0 = (others): one directory row, no file rows
+	slot INTEGER NOT NULL,                  -- 0: (others), one directory row, no file rows
 	name TEXT NOT NULL,
 	selector TEXT NOT NULL,                 -- 'command: python train.py', 'pid: 12', 'cgroup: /a/b'
 	processes INTEGER,
 	alive INTEGER,                          -- processes still running at the last interval
 	wall_ns INTEGER,
 	cpu_ns INTEGER,
-	rchar_bytes INTEGER,                    -- bytes its tasks read from anything
-	rchar_read_on_bytes INTEGER,            -- the same, while the per-read hook was on
-	misses_read_on INTEGER,                 -- misses while the per-read hook was on
+	rchar_bytes INTEGER,                    -- bytes its tasks read from any source
+	rchar_read_on_bytes INTEGER,            -- the same, with the per-read hook on
+	misses_read_on INTEGER,                 -- misses with the per-read hook on
 	read_calls INTEGER CHECK (read_calls >= 0),
 	read_bytes INTEGER CHECK (read_bytes >= 0),
 	lookups INTEGER CHECK (lookups >= 0),
@@ -144,16 +150,17 @@ CREATE TABLE job (
 	UNIQUE (run_id, slot)
 ) STRICT;
 
--- Every directory with a file of the job, files with a row of their own included: exact totals of
--- the files directly in it. path NULL: files without a name.
+-- Every directory with a file of the job: exact totals of the files directly in it, with or without
+-- rows of their own. path NULL: files without a name.
 CREATE TABLE directory (
 	id INTEGER PRIMARY KEY,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
 	path BLOB,
 	files INTEGER,                          -- distinct files seen in it; NULL: not counted
-	files_estimated INTEGER NOT NULL DEFAULT 0 CHECK (files_estimated IN (0, 1)), -- 1: at least so many
+	files_estimated INTEGER NOT NULL DEFAULT 0 CHECK (files_estimated IN (0, 1)),
+	                                        -- 1: lower bound
 	subdirectories INTEGER NOT NULL DEFAULT 0 CHECK (subdirectories IN (0, 1)),
-	                                        -- 1: also holds directories below it that got no row
+	                                        -- 1: includes directories below it that have no row
 	misses_read_on INTEGER,
 	read_calls INTEGER CHECK (read_calls >= 0),
 	read_bytes INTEGER CHECK (read_bytes >= 0),
@@ -215,7 +222,8 @@ CREATE TABLE directory (
 	UNIQUE (job_id, path)
 ) STRICT;
 
--- The top files of a job. What is not here is in its directory's row: job = sum of directories.
+-- The top files of a job. The counts of other files are in the rows of their directories: job = sum
+-- of directories.
 CREATE TABLE file (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
@@ -226,11 +234,11 @@ CREATE TABLE file (
 	gen INTEGER NOT NULL,
 	fstype TEXT,
 	size_bytes INTEGER,
-	path BLOB,                              -- raw bytes, the last name seen; NULL: not named
+	path BLOB,                              -- raw bytes, last name seen; NULL: no name known
 	deleted INTEGER NOT NULL DEFAULT 0 CHECK (deleted IN (0, 1)),
 	folded_before INTEGER NOT NULL DEFAULT 0 CHECK (folded_before IN (0, 1)),
-	                                        -- 1: counts before it got this row are only in its
-	                                        -- directory's row: the figures here are lower bounds
+	                                        -- 1: lower bound; earlier counts are
+	                                        -- only in the row of its directory
 	misses_read_on INTEGER,
 	read_calls INTEGER CHECK (read_calls >= 0),
 	read_bytes INTEGER CHECK (read_bytes >= 0),
@@ -293,7 +301,7 @@ CREATE TABLE file (
 ) STRICT;
 CREATE INDEX file_directory ON file (directory_id);
 
--- Old intervals are merged: a row for each minute after 15 minutes, for each 15 minutes after a day.
+-- Old intervals are merged: after 15 minutes one row per minute, after a day one per 15 minutes.
 CREATE TABLE interval (
 	id INTEGER PRIMARY KEY,
 	run_id INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
@@ -304,7 +312,7 @@ CREATE TABLE interval (
 ) STRICT;
 CREATE INDEX interval_run ON interval (run_id, start_ns);
 
--- Deltas of an interval.
+-- Increments within an interval.
 CREATE TABLE job_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
@@ -370,11 +378,11 @@ CREATE TABLE job_interval (
 	PRIMARY KEY (interval_id, job_id)
 ) STRICT, WITHOUT ROWID;
 
--- The most active files of an interval. No foreign key to file: the index that it needs would touch
--- a page for each file in each interval. A file that lost its row in file may have rows left here.
+-- The most active files of an interval. There is no foreign key to file, because its index would
+-- touch one page per file and interval. Rows may remain of a file that lost its row in file.
 CREATE TABLE file_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,
-	file_id INTEGER NOT NULL,               -- file.id, which is never used twice
+	file_id INTEGER NOT NULL,               -- file.id, never reused
 	read_calls INTEGER,
 	read_bytes INTEGER,
 	lookups INTEGER,
@@ -435,7 +443,7 @@ CREATE TABLE file_interval (
 	PRIMARY KEY (interval_id, file_id)
 ) STRICT, WITHOUT ROWID;
 
--- Advice: what the job's madvise, posix_fadvise and readahead calls asked and moved.
+-- Advice: what the job's madvise, posix_fadvise and readahead calls requested and moved.
 CREATE TABLE advice (
 	id INTEGER PRIMARY KEY,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
@@ -447,8 +455,8 @@ CREATE TABLE advice (
 	kind TEXT NOT NULL CHECK (kind IN ('willneed', 'dontneed', 'sequential', 'random', 'normal', 'noreuse', 'readahead')),
 	call TEXT NOT NULL CHECK (call IN ('fadvise', 'madvise', 'readahead')),
 	calls INTEGER,                          -- advice_mode effects: only calls that moved pages
-	offset_bytes INTEGER,                   -- lowest offset asked
-	length_bytes INTEGER,                   -- to the highest end asked; NULL: to the end of the file
+	offset_bytes INTEGER,                   -- lowest offset requested
+	length_bytes INTEGER,                   -- highest end requested; NULL: end of the file
 	pages_asked INTEGER,
 	pages_brought INTEGER,
 	pages_dropped INTEGER,

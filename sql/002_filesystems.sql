@@ -1,20 +1,21 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 2. What a job's files lie on, and how far what is read from there was seen. Runs recorded
+-- Schema 2. The filesystems of a job's files, and which of its reads there were visible. Runs from
 -- before have no rows here.
 
 -- Every device with a file of the job: exact totals of the files on it; job = sum of filesystems.
--- dev_major NULL: what found no room for a row of its own.
+-- dev_major NULL: files of devices that got no row, because the table was full.
 CREATE TABLE filesystem (
 	id INTEGER PRIMARY KEY,
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
 	dev_major INTEGER,
 	dev_minor INTEGER,
 	type TEXT,                              -- as in mountinfo, else the kernel's name for it
-	mount BLOB,                             -- where; NULL: not mounted where that could be seen
+	mount BLOB,                             -- NULL: not mounted at a visible place
 	cover TEXT CHECK (cover IN ('exact', 'partly', 'cache-bypassed', 'unknown')),
-	why TEXT,                               -- what the cover means, a sentence
+	why TEXT,                               -- a sentence that explains the cover
 	files INTEGER,                          -- distinct files seen on it
-	files_estimated INTEGER NOT NULL DEFAULT 0 CHECK (files_estimated IN (0, 1)), -- 1: at least so many
+	files_estimated INTEGER NOT NULL DEFAULT 0 CHECK (files_estimated IN (0, 1)),
+	                                        -- 1: lower bound
 	misses_read_on INTEGER,
 	read_calls INTEGER CHECK (read_calls >= 0),
 	read_bytes INTEGER CHECK (read_bytes >= 0),

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 8. Which of those who pushed out a job's pages is itself a job that was watched, in another
--- run that is in this database. Jobs of before have no rows.
+-- Schema 8. Evictors that are themselves watched jobs, in another run of this database. Jobs from
+-- before have no rows.
 
--- A watched job that is a cgroup of the hierarchy that limits memory.
+-- A watched job that is a cgroup in the hierarchy that limits memory.
 CREATE TABLE job_cgroup (
 	job_id INTEGER PRIMARY KEY REFERENCES job(id) ON DELETE CASCADE,
 	path BLOB NOT NULL                      -- from the hierarchy's root, as interference.evictor_cgroup
 ) STRICT;
 
--- Whose cgroup holds that of the evictor, among the jobs that were watched on the same machine at the
--- same time. Of several rows the one of most depth_bytes is nearest to it.
+-- The watched job whose cgroup contains the evictor's, among jobs on the same machine at the same
+-- time. If several match, the one with the largest depth_bytes is the innermost.
 CREATE VIEW evicting_job AS
 SELECT x.id AS interference_id, g.job_id, length(g.path) AS depth_bytes
 FROM interference x JOIN job j ON j.id = x.job_id JOIN run r ON r.id = j.run_id

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 9. What a language model was asked about a run, and what of its answer was kept. Keys of an
--- endpoint are never here; what was sent is told by its hash alone. One row a question.
+-- Schema 9. Questions to a language model about a run, and the accepted part of each answer, one
+-- row per question. API keys are never stored; of the prompt only a hash is stored.
 
 CREATE TABLE wording (
 	id INTEGER PRIMARY KEY,
@@ -9,13 +9,13 @@ CREATE TABLE wording (
 	asked_ns INTEGER NOT NULL,              -- CLOCK_REALTIME
 	question TEXT,                          -- of 'cachemon ask'; NULL: words for the findings
 	prompt_sha256 TEXT NOT NULL CHECK (length(prompt_sha256) = 64),
-	                                        -- of what --llm-dry-run prints
+	                                        -- of the output of --llm-dry-run
 	api TEXT NOT NULL CHECK (api IN ('openai', 'anthropic')),
 	host TEXT NOT NULL,                     -- of the endpoint
 	model TEXT NOT NULL,
 	outcome TEXT NOT NULL,                  -- 'answered', or why there is no answer
-	reason TEXT,                            -- a line; NULL: answered
-	tokens_in INTEGER CHECK (tokens_in >= 0),   -- as the server says; NULL: it does not
+	reason TEXT,                            -- one line; NULL: answered
+	tokens_in INTEGER CHECK (tokens_in >= 0),   -- as reported by the server; NULL: not reported
 	tokens_out INTEGER CHECK (tokens_out >= 0),
 	attempts INTEGER NOT NULL CHECK (attempts >= 0),
 	duration_ns INTEGER NOT NULL CHECK (duration_ns >= 0),

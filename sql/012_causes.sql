@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 12. More causes of evictions. Runs of before have these pages under another cause, and NULL here.
+-- Schema 12. More causes of evictions. Runs from before have these pages under another cause, and
+-- NULL here.
 
 ALTER TABLE job ADD COLUMN evicted_invalidate INTEGER CHECK (evicted_invalidate >= 0);
 ALTER TABLE job ADD COLUMN evicted_dontcache INTEGER CHECK (evicted_dontcache >= 0);
@@ -18,7 +19,8 @@ INSERT INTO unmeasured (run_id, counter, reason)
 SELECT id, 'evicted_invalidate', 'this run counted it as evicted_direct_io' FROM run
 UNION ALL SELECT id, 'evicted_dontcache', 'this run counted it as evicted_other' FROM run;
 
--- A check cannot be changed: the table is written again. A view of it goes first.
+-- SQLite cannot change a CHECK, so the table is created again. The view that uses it is dropped
+-- first.
 DROP VIEW evicting_job;
 CREATE TABLE interference_new (
 	id INTEGER PRIMARY KEY,
@@ -26,13 +28,14 @@ CREATE TABLE interference_new (
 	cause TEXT NOT NULL CHECK (cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg',
 		'dontneed', 'drop_caches', 'truncate', 'direct_io', 'other', 'invalidate', 'dontcache')),
 	evictor_kind TEXT CHECK (evictor_kind IN ('own', 'others', 'kernel')),
-	                                        -- own: the job itself; others: anybody else, by command
-	                                        -- and cgroup; NULL: not known
+	                                        -- own: the job itself; others: another process;
+	                                        -- NULL: not known
 	evictor TEXT,                           -- command of the task, of the kernel's thread
 	evictor_cgroup BLOB,                    -- of others: path of its cgroup; NULL: not known
-	evictor_path BLOB,                      -- own: directory of the file that it read or wrote;
-	                                        -- NULL: of none, or not known
-	evictor_writes INTEGER CHECK (evictor_writes IN (0, 1)), -- NULL: neither read nor wrote a file
+	evictor_path BLOB,                      -- own: directory of the file it read or wrote;
+	                                        -- NULL: no such file, or not known
+	evictor_writes INTEGER CHECK (evictor_writes IN (0, 1)),
+	                                        -- NULL: no file was read or written
 	owner_path BLOB,                        -- directory of the pages' file; NULL: not known
 	pages INTEGER NOT NULL CHECK (pages >= 0),
 	exact INTEGER NOT NULL CHECK (exact IN (0, 1)) -- 0: kswapd's, by share of what filled memory

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 14. Evictions of files that the job uses count for it, whoever brought the pages. Runs of before
--- counted only pages that the job had added itself, and have NULL here.
+-- Schema 14. An eviction from a file that the job uses counts for the job, whichever process added
+-- the page. Runs from before counted only pages that the job had added, and have NULL here.
 
--- Of the evicted_* of all causes together: pages that the job had not added itself.
+-- The part of all evicted_* together whose pages the job had not added itself.
 ALTER TABLE job ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);
 ALTER TABLE directory ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);
 ALTER TABLE file ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);
@@ -10,7 +10,8 @@ ALTER TABLE filesystem ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_a
 ALTER TABLE job_interval ADD COLUMN evicted_not_added INTEGER;
 ALTER TABLE file_interval ADD COLUMN evicted_not_added INTEGER;
 
--- Of the pages that DONTNEED dropped, those that others read back. NULL: not known, as dropped_refaults.
+-- Pages that DONTNEED dropped and that other processes read back. NULL: not known, as
+-- dropped_refaults.
 ALTER TABLE advice ADD COLUMN dropped_refaults_others INTEGER CHECK (dropped_refaults_others >= 0);
 
 INSERT INTO unmeasured (run_id, counter, reason)

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 15. What was counted in each directory in each interval: exact sums over all files of the directory,
--- with or without rows of their own. An interval has the 64 directories with the most misses; what the job
--- counted beyond these rows was in other directories. Runs recorded before have none.
+-- Schema 15. Counters of each directory in each interval: exact sums over all files of the
+-- directory, with or without rows of their own. An interval has rows for the 64 directories with
+-- the most misses. The rest of the job's counts were in other directories. Runs from before have no
+-- rows.
 
 CREATE TABLE directory_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,
-	directory_id INTEGER NOT NULL,          -- directory.id; goes with its interval, as directories go with the run
+	directory_id INTEGER NOT NULL,          -- directory.id; deleted with its interval
 	read_calls INTEGER,
 	read_bytes INTEGER,
 	lookups INTEGER,

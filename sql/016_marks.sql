@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 16. Moments that the job marked, with what it had done by then. Runs of before have none.
+-- Schema 16. Moments that the job marked, with its counters at that time. Runs from before have no
+-- rows.
 
--- A mark is the end of an interval: a sample was taken for it. The counters are sums since the start of
--- the run, so that what lies between two marks is exact however old the intervals are.
+-- A mark ends an interval: a sample was taken for it. The counters are sums since the start of the
+-- run, so that the difference between two marks is exact however old the intervals are.
 CREATE TABLE mark (
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
-	number INTEGER NOT NULL CHECK (number > 0), -- in their order, from 1
+	number INTEGER NOT NULL CHECK (number > 0), -- 1, 2, ... in order of time
 	at_ns INTEGER NOT NULL CHECK (at_ns >= 0), -- since the start of the run
-	text BLOB NOT NULL,                     -- what the job called it: any bytes, at most 256
-	read_on_ns INTEGER NOT NULL,            -- so far with the per-read hook on
+	text BLOB NOT NULL,                     -- the job's text: any bytes, at most 256
+	read_on_ns INTEGER NOT NULL,            -- time with the per-read hook on, until then
 	cpu_ns INTEGER,
 	read_calls INTEGER,
 	read_bytes INTEGER,
@@ -73,16 +74,16 @@ CREATE TABLE mark (
 	PRIMARY KEY (job_id, number)
 ) STRICT, WITHOUT ROWID;
 
-ALTER TABLE run ADD COLUMN marks_dropped INTEGER; -- marks for which there was no room
+ALTER TABLE run ADD COLUMN marks_dropped INTEGER; -- marks lost because the buffer was full
 
--- What an interval read of its files for the first time, the second and so on: from these, epochs are found
--- that nobody marked. Of files whose size is known; the k-th pass over a file is its k-th size in bytes.
+-- Which bytes an interval read for the first time, the second time and so on; epochs are detected
+-- from these. Only files of known size count: the k-th pass over a file is its k-th size in bytes.
 CREATE TABLE pass_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,
 	pass INTEGER NOT NULL CHECK (pass > 0),
 	read_bytes INTEGER NOT NULL,
 	file_bytes INTEGER NOT NULL,            -- sizes of the files whose pass begins in it
-	brought_pages INTEGER NOT NULL,         -- that came into the cache: of the pass by these
+	brought_pages INTEGER NOT NULL,         -- pages added by the files of this pass
 	file_pages INTEGER NOT NULL,            -- likewise
 	PRIMARY KEY (interval_id, pass)
 ) STRICT, WITHOUT ROWID;

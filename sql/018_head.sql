@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 18. The first statements of a job's report when its run ended, so that a list of runs
--- need not analyse each.
+-- Schema 18. The summary of a job's report at the end of its run, so that a list of runs need not
+-- analyse each.
 
 -- NULL: the run was not judged at its end, because it is older, still open, or was cut.
 ALTER TABLE job ADD COLUMN head_answer TEXT;  -- fix, nothing, unexplained, too-little, unknown

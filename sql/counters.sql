@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- The counters of a job, file, directory or filesystem x, of run r: the columns that the views of all
--- four have in common. Views name it where it goes; the build puts it there.
--- Everything is exact. Of a sliced run (level auto) what its per-read hook alone sees is NULL, and so is
--- what became of pages unless it was seen of all: a rule has no figure to build on then.
--- NULL: not measured, or no meaning (a ratio of nothing). It is never 0; arithmetic with it is NULL.
+-- The counters of x (a job, file, directory or filesystem) in run r: the columns that the views of
+-- all four share. The build puts this file where a view names it. Every value is exact. In a sliced
+-- run (level auto) the values that only the per-read hook measures are NULL. So are fates, unless
+-- all of them were seen. NULL: not measured, or undefined (a ratio with denominator 0); never 0.
+-- Arithmetic with NULL gives NULL.
 
-	iif(r.sliced, NULL, x.read_calls) AS read_calls,  -- calls; buffered reads that looked up a page
+	iif(r.sliced, NULL, x.read_calls) AS read_calls,
+		-- calls; buffered reads that looked up a page
 	iif(r.sliced, NULL, x.read_bytes) AS read_bytes,  -- bytes; what they returned
-	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages those reads asked for
+	iif(r.sliced, NULL, x.lookups) AS lookups,  -- pages that those reads requested
 	iif(r.sliced, NULL, @hits(x.)@) AS hits,
 		-- @about(hits)@
 	iif(r.sliced, NULL, @hit_ratio(x.)@) AS hit_ratio,
 		-- @about(hit_ratio)@
-	iif(r.sliced, NULL, x.delayed_hits) AS delayed_hits,  -- pages; hits that waited for I/O under way
+	iif(r.sliced, NULL, x.delayed_hits) AS delayed_hits,
+		-- pages; hits that waited for I/O in progress
 	x.misses,  -- pages; exact also in a sliced run
 	x.demand_pages,  -- pages added because they were asked for
 	x.prefetched_sync,  -- pages added ahead, origin sync
@@ -22,7 +24,8 @@
 	x.prefetched_mmap_around,  -- pages added ahead, origin mmap_around
 	@prefetched_pages(x.)@ AS prefetched_pages,
 		-- @about(prefetched_pages)@
-	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used) AS used,  -- pages prefetched and used in time
+	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used) AS used,
+		-- pages prefetched and used in time
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, x.used_late) AS used_late,
 		-- pages prefetched whose reader had to wait
 	iif(r.sliced AND x.untracked IS NOT 0, NULL, @all_used(x.)@) AS all_used,
@@ -81,15 +84,15 @@
 		-- @about(evicted_reclaim)@
 	@evicted_pages(x.)@ AS evicted_pages,
 		-- @about(evicted_pages)@
-	x.evicted_not_added,  -- pages of those that the job had not added itself; NULL: not counted then
+	x.evicted_not_added,  -- pages evicted that the job had not added itself; NULL: not counted
 	@plain(x.)@
 	x.refault_distance_pages * 1.0 / nullif(x.refaults, 0) AS refault_distance_pages,
-		-- pages evicted between leaving and coming back, mean
+		-- pages evicted between eviction and return, mean
 	x.refault_distance_ms / 1000.0 / nullif(x.refaults, 0) AS refault_distance_s,
-		-- s between leaving and coming back, mean
-	x.faults_major,  -- faults of file mappings, page not there
-	x.faults_minor,  -- faults of file mappings, page there
-	x.mapped_pages_upper_bound,  -- pages mapped around faults: use is at most this
+		-- s between eviction and return, mean
+	x.faults_major,  -- faults of file mappings, page not cached
+	x.faults_minor,  -- faults of file mappings, page cached
+	x.mapped_pages_upper_bound,  -- pages mapped around faults: an upper bound of their use
 	x.direct_read_calls,  -- calls; O_DIRECT
 	x.direct_read_bytes,  -- bytes; O_DIRECT
 	iif(r.sliced AND r.cost_budget IS NULL, NULL, x.stall_ns) AS stall_ns,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Sourced by what fetches packages that are unpacked and never installed: an apt of their own, which
-# changes nothing of the machine's.
+# Sourced by scripts that download packages and unpack them without installing: a separate apt, which
+# does not change the machine's own.
 
 KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The machine's own mirrors serve other suites too, and one that has Debian has its security updates.
-# Nothing where it has none: then apt says so.
+# The machine's own mirrors also have other suites, and a mirror of Debian has its security updates.
+# No mirrors: apt reports it.
 mirror_of() {
 	local archive=debian uris
 
@@ -18,8 +18,8 @@ mirror_of() {
 		sed -nE "s:/debian(-security)?\$:/$archive:;T;p;q" <<<"$uris"
 }
 
-# apt_of DIR ARCHITECTURE TOOL ARGUMENT...: reads and writes nothing of the machine's own apt but its
-# mirrors and its ways to reach them.
+# apt_of DIR ARCHITECTURE TOOL ARGUMENT...: of the machine's own apt, uses only its mirrors and the
+# way to reach them.
 apt_of() {
 	local dir=$1 arch=$2 tool=$3
 
@@ -45,7 +45,7 @@ make_apt() {
 	done >"$dir/sources.list"
 }
 
-# Why apt failed, from its log, and out.
+# The error from apt's log; exits.
 apt_failed() {
 	echo "$2: $(grep -E '^(E|W): ' "$1" | head -n 1 || tail -n 1 "$1")"
 	exit 1

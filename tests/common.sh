@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# Sourced by examples/try, tests/run and tests/static: what they install and how they build. Owns
-# the package lists. Works as root, as a user with sudo, and for a user whose packages are all there.
+# Sourced by examples/try, tests/run and tests/static: the packages they install, and the build. Works
+# as root, as a user with sudo, and for a user if all packages are installed.
 
 REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$REPO/build}
@@ -12,8 +12,8 @@ PACKAGES_TEST=(btrfs-progs cmark-gfm debian-archive-keyring e2fsprogs fio fish j
 	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl procps python3
 	python3-jsonschema python3-markdown-it python3-yaml sqlite3 sudo tmux util-linux xfsprogs xz-utils zsh)
 PACKAGES_BROWSER=(chromium chromium-driver poppler-utils python3-selenium)
-# For axe-core and the encoders of tokens, which Debian has not: several hundred small packages, so only
-# where there is no npm and a part that needs it is run.
+# For axe-core and the tokenizers, which Debian lacks: several hundred small packages, so only if
+# there is no npm and a part that needs it runs.
 PACKAGES_NPM=(npm)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
@@ -21,7 +21,7 @@ PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common n
 PACKAGES_TORCH=(python3-torch)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
 PACKAGES_CLANG=(clang-14 clang-16 clang-19)
-# libFuzzer and the sanitizers of the clang that Debian calls clang.
+# libFuzzer and the sanitizers of Debian's default clang.
 PACKAGES_FUZZ=(libclang-rt-dev)
 PACKAGES_STATIC=(clang-format clang-tidy cppcheck shellcheck)
 
@@ -47,7 +47,8 @@ as_owner() {
 	fi
 }
 
-# Root's way to run a command: directly, or by sudo if that needs no password (a test may not ask).
+# How to run a command as root: directly, or by sudo if that needs no password (a test must not
+# ask).
 can_be_root() {
 	[[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null
 }
@@ -115,9 +116,9 @@ build_tree() {
 		die "the build failed (above); to see all of it: cmake --build $dir"
 }
 
-# Each test program holds many tests: its own counts are added up, and one that ends in another way
-# than by its tests (a crash, a sanitizer's report, a time-out) is one failure. Only what failed is
-# shown. unit_tests DIR CTEST-ARGUMENT...
+# Each test program has many tests: its own counts are added up, and one that ends abnormally (a
+# crash, a sanitizer's report, a timeout) is one failure. Only failures are shown. unit_tests DIR
+# CTEST-ARGUMENT...
 unit_tests() {
 	local dir=$1 log status=0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Taking control groups away, for parts of several directories."""
+"""Removes control groups, for parts of several directories."""
 
 import contextlib
 import errno
@@ -7,8 +7,8 @@ import os
 
 
 def remove_cgroup(path, until):
-    """With those below it; until(condition, what) waits. An exited process is in its cgroup until
-    it is reaped, and its end is seen."""
+    """Including those below it; until(condition, what) waits. An exited process stays in its
+    cgroup until it is reaped."""
     def removed():
         for child in [e.path for e in os.scandir(path) if e.is_dir()]:
             remove_cgroup(child, until)

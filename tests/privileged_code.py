@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists the sources whose code can run while cachemon holds root's identity or capabilities, and counts their lines.
+"""Lists the sources whose code can run while cachemon has root's identity or capabilities, and counts
+their lines.
 
-The program is built with a section for each function. From main(), the references of each section are followed, as a
-linker does that leaves out what nothing refers to. They are not followed into what runs as the invoker: verbs that
-measure nothing, and what invoker_run() is given. What is left over counts with its whole file, and with the project's
-headers that the file includes."""
+The program is built with a section for each function. From main(), the references of each section are
+followed, like a linker that discards unreferenced sections. They are not followed into code that runs as
+the invoker: verbs that measure nothing, and functions passed to invoker_run(). Each section that is
+reached counts with its whole file, and with the project's headers that the file includes."""
 
 import argparse
 import collections
@@ -15,7 +16,7 @@ import subprocess
 import sys
 
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Become the invoker themselves, before anything else.
+# They become the invoker themselves, before anything else.
 BECOME = {"run_top"}
 KEPT = re.compile(r"\.(text|data|rodata|bss|init|fini)")
 
@@ -58,7 +59,8 @@ def boundaries():
 
 
 class Objects:
-    """Sections as nodes: (source, section's name); what each refers to, by name or as a node."""
+    """Sections as nodes: (source, name of the section); the references of each, by name or as a
+    node."""
 
     def __init__(self, objects):
         self.refers = collections.defaultdict(set)
@@ -98,7 +100,7 @@ class Objects:
         return self.local.get((source, name)) or self.defined.get(name)
 
     def reached(self, begin, cut):
-        """Nodes that can be come to from a function, without those of cut."""
+        """Nodes reachable from a function, without those of cut."""
         stops = {node for (_, name), node in self.local.items() if name in cut}
         seen, left = set(), [self.defined[begin]]
         while left:
@@ -111,7 +113,7 @@ class Objects:
 
 
 def headers(path):
-    """The project's own, of an object."""
+    """The project's own headers of an object."""
     with open(path + ".d", encoding="utf-8") as f:
         words = f.read().replace("\\\n", " ").split()[1:]
     names = (os.path.relpath(os.path.join(REPO, w), REPO) for w in words if w.endswith(".h"))

@@ -152,7 +152,7 @@ static int note_doubts(struct run *r, const struct rule *rule, const struct find
 		if (!d->nr || found_for(list, nr, job_id))
 			continue;
 		if (d->nr > 1) {
-			snprintf(text, sizeof(text), "%.900s; and %zu more of the kind", reason,
+			snprintf(text, sizeof(text), "%.900s; and %zu more errors", reason,
 				 d->nr - 1);
 			reason = arena_bytes(arena_of(r), text, strlen(text)).data;
 		}
@@ -190,7 +190,7 @@ static int run_rule(struct run *r, const struct rule *rule)
 		return e == -ENOMEM ? e : errtext_set(r->err, e, "%s", wrong.text);
 	e = rule_set_problem(&r->a->rules, e, &wrong);
 	for (size_t i = 0; i < r->a->nr_jobs && !e; i++)
-		e = note_unjudged(r, rule, r->a->jobs[i].id, "the rule has a mistake", false);
+		e = note_unjudged(r, rule, r->a->jobs[i].id, "the rule is invalid", false);
 	return e;
 }
 

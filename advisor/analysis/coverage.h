@@ -35,7 +35,7 @@ void coverage_reach(uint64_t *file_pages, const struct trace_event *e, uint64_t 
 /* Second pass: the same events, in order. */
 struct coverage_pages {
 	struct coverage *c;
-	uint8_t *pages; /* what is known of each page */
+	uint8_t *pages; /* facts about each page */
 	uint64_t page_bytes;
 	uint64_t size_bytes; /* size of the file at this event */
 	uint64_t work;

@@ -41,7 +41,7 @@ static const char curve_tables[] =
 	" broken INTEGER,"	/* the sample ends before the run does */
 	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */
 	" second_opinion TEXT," /* of refault distances: 'none', 'weak', 'same', 'other' */
-	" reason TEXT);";	/* reason for the agreement, or for the break */
+	" reason TEXT);";	/* of the second opinion, or of the break */
 
 static const char mae_note[] =
 	"mean error at most 0.01 at 8192 sampled pages, against exact LRU of five traces";

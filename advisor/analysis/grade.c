@@ -68,14 +68,12 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 	bool curve = in->floor.known && in->opt_miss.known;
 
 	if (in->sliced) {
-		refuse_score(
-			g,
-			"reads were watched in slices: lookups are an estimate, and not all that "
-			"was prefetched was followed");
+		refuse_score(g, "reads were watched in slices: lookups are estimates, and the fate "
+				"of some prefetched pages is unknown");
 		return;
 	}
 	if (in->mapped) {
-		refuse_score(g, "it reads through mappings, where hits are not seen");
+		refuse_score(g, "the job reads through mappings, where hits are not observed");
 		return;
 	}
 	if (!in->lookups.known || !in->misses.known || !in->all_used.known) {
@@ -87,7 +85,7 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 		return;
 	}
 	if (in->lookups.value < 1) {
-		refuse_score(g, "no page was asked for by read(2)");
+		refuse_score(g, "no page was requested by read(2)");
 		return;
 	}
 	fetched = fmin(in->misses.value + in->all_used.value, in->lookups.value);
@@ -96,20 +94,21 @@ static void grade_hits(const struct grade_input *in, struct grade *g)
 	floor = curve ? in->floor.value : first / in->lookups.value;
 	least = curve ? fmax(in->opt_miss.value, floor) : floor;
 	if (1 - floor < REUSE_MIN) {
-		refuse_score(g, "nearly every page is asked for once: no cache makes hits of that");
+		refuse_score(g,
+			     "nearly every page is read only once, so no cache can produce hits");
 		return;
 	}
 	give_score(g, 1 - (kernel - least) / (1 - floor),
 		   "1 - (fetched %.4f - %s %.4f) / (1 - first touches %.4f)%s", kernel,
 		   curve ? "best possible" : "first touches", least, floor,
-		   curve ? "" : "; without a miss-ratio curve a lower bound");
+		   curve ? "" : "; a lower bound, because there is no miss-ratio curve");
 }
 
 static void grade_prefetch(const struct grade_input *in, struct grade *g)
 {
 	if (!in->accuracy.known || !in->coverage.known) {
 		refuse_score(g, in->fates_open ? "the fate of too many prefetched pages is unknown"
-					       : "nothing was prefetched and then used or evicted");
+					       : "no prefetched page was used or evicted");
 		return;
 	}
 	/* Nothing was used, so nothing could come in time. */
@@ -136,24 +135,20 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 	}
 	if (in->lookups.known) {
 		give_score(g, 1 - in->refaults.value / base,
-			   "1 - pages that came back %.0f / the greater of pages added %.0f and 1 "
-			   "%% of "
-			   "lookups %.0f",
+			   "1 - refaults %.0f / the larger of pages added %.0f and 1 %% of lookups "
+			   "%.0f",
 			   in->refaults.value, in->added_pages.value, in->lookups.value);
 		return;
 	}
 	/* More lookups would only raise the score, so this holds for any number of lookups. */
 	if (in->sliced && grade_letter(1 - in->refaults.value / base) != 'A') {
-		refuse_score(
-			g,
-			"reads were watched in slices: whether the pages that came back are many "
-			"of those asked for is not known well enough");
+		refuse_score(g, "reads were watched in slices: the share of refaults in lookups is "
+				"not known well enough");
 		return;
 	}
 	give_score(g, 1 - in->refaults.value / base,
-		   "1 - pages that came back %.0f / pages added %.0f; lookups, a hundredth of "
-		   "which may "
-		   "be more, were not measured",
+		   "1 - refaults %.0f / pages added %.0f (lookups, which might raise the divisor, "
+		   "were not measured)",
 		   in->refaults.value, in->added_pages.value);
 }
 
@@ -183,18 +178,17 @@ static void grade_stall(const struct grade_input *in, struct grade *g)
 		return;
 	}
 	if (in->touches.known && in->touches.value < 1) {
-		refuse_score(g, "nothing was asked of the page cache: nobody could wait for it");
+		refuse_score(g, "no page-cache accesses, so nothing could stall");
 		return;
 	}
 	if (!in->cpu_ns.known)
 		give_score(g, 1 - share.value,
-			   "1 - stall %.3f s / the job's wall %.3f s; CPU time is not known",
+			   "1 - stall %.3f s / wall time %.3f s; CPU time is not known",
 			   in->stall_ns.value / 1e9, in->wall_ns.value / 1e9);
 	else
 		give_score(g, 1 - share.value,
-			   "1 - stall %.3f s / the greater of the job's wall %.3f s and stall + "
-			   "CPU %.3f "
-			   "s",
+			   "1 - stall %.3f s / the larger of wall time %.3f s and stall + CPU time "
+			   "%.3f s",
 			   in->stall_ns.value / 1e9, in->wall_ns.value / 1e9,
 			   (in->job_stall_ns.value + in->cpu_ns.value) / 1e9);
 }
@@ -222,25 +216,23 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 	}
 	/* Two of the four grades are missing, so the mean of the rest is not comparable. */
 	if (in->sliced) {
-		refuse_score(all,
-			     "reads were watched in slices: how well hits and prefetch do is not "
-			     "known well enough; --level full grades all");
+		refuse_score(all, "reads were watched in slices, so hits and prefetch cannot be "
+				  "graded; --level full grades all");
 		return;
 	}
 	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
-		refuse_score(
-			all,
-			"hits and prefetch were not measured: a mean of the others is no grade "
-			"of the job; --level full grades all");
+		refuse_score(all, "hits and prefetch were not measured, and the other grades alone "
+				  "do not grade the job; --level full grades all");
 		return;
 	}
 	if (weight <= 0) {
-		refuse_score(all, "none of the four grades is known");
+		refuse_score(all, "no grade is known");
 		return;
 	}
 	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
 	    in->added_pages.value < GRADE_START_TOUCHES) {
-		refuse_score(all, "fewer pages were touched than the start of its programs takes");
+		refuse_score(all,
+			     "too few pages were used; starting its programs alone takes more");
 		return;
 	}
 	all->score = (struct opt_f64){sum / weight, true};
@@ -305,13 +297,13 @@ struct ceiling ceiling_of(const struct ceiling_input *in)
 	if (!c.overall.known)
 		c.reason = "stalls or the job's time were not measured";
 	else if (!c.epochs.known)
-		c.reason = "how many distinct bytes were read is not known";
+		c.reason = "the number of distinct bytes read is not known";
 	else if (c.epochs.value < EPOCHS_MIN)
-		c.reason = "less was read than the data one and a half times";
+		c.reason = "the job read less than 1.5 times its data set";
 	else
 		c.after_first_epoch = after_first(in);
 	if (!c.reason && !c.after_first_epoch.known)
-		c.reason = "the timeline does not show where the first epoch ended";
+		c.reason = "the timeline does not show the end of the first epoch";
 	if (c.overall.known)
 		c.line = ceiling_line(c.after_first_epoch.known ? c.after_first_epoch.value
 								: c.overall.value);

@@ -27,7 +27,7 @@ static int counts_error(sqlite3 *db, struct errtext *err)
 {
 	bool memory = sqlite3_errcode(db) == SQLITE_NOMEM;
 
-	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot read what a job counted: %s",
+	return errtext_set(err, memory ? -ENOMEM : -EIO, "cannot read a job's counters: %s",
 			   rows_error(db));
 }
 
@@ -257,11 +257,11 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 		return;
 	if (!s->nr_pages && s->lookups < 1)
 		snprintf(c->absent + n, sizeof(c->absent) - n, "%s",
-			 n ? "It holds no lookup." : "The recording holds no lookup.");
+			 n ? "It contains no lookups." : "The recording contains no lookups.");
 	else
 		snprintf(c->absent + n, sizeof(c->absent) - n,
-			 "Too few references: %u sampled pages and %.0f lookups, where %d and %d "
-			 "are the least that tell anything.",
+			 "Too few references: %u sampled pages and %.0f lookups; at least %d and "
+			 "%d are needed.",
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
 }
 
@@ -278,8 +278,8 @@ static bool too_wide(struct job_curve *c)
 	if (at.high - at.low <= WIDEST_BAND)
 		return false;
 	snprintf(c->absent, sizeof(c->absent),
-		 "Too few samples: from %u sampled pages, the hit ratio with the cache that the "
-		 "job had is between %.1f %% and %.1f %%.",
+		 "Too few samples: with %u sampled pages, the estimated hit ratio at the present "
+		 "cache size ranges from %.1f %% to %.1f %%.",
 		 c->curve.estimate.nr_pages, 100 * (1 - at.high), 100 * (1 - at.low));
 	return true;
 }
@@ -294,7 +294,8 @@ static int make_curve(const struct curve_sample *s, struct job_curve *c)
 	}
 	ret = curve_make(s, &c->curve);
 	if (ret == -EINVAL) {
-		say_absent(c, "The recorded totals cannot be those of the recorded sample.");
+		say_absent(c, "The recorded totals contradict the recorded sample; the database "
+			      "may be damaged.");
 		return 0;
 	}
 	if (ret < 0)
@@ -326,14 +327,14 @@ static void explain_absence(struct job_curve *c, int error, const char *said)
 {
 	if (error != -ENOENT)
 		snprintf(c->absent, sizeof(c->absent),
-			 "The references that were recorded cannot be used: %s.", said);
+			 "The recorded references cannot be used: %s.", said);
 	else if (c->facts.cold)
-		say_absent(c,
-			   "The run was recorded at level cold, which sees no lookups: record it "
-			   "with --level full.");
+		say_absent(
+			c,
+			"Level cold does not record lookups. Run 'cachemon watch --level full'.");
 	else if (c->facts.sliced)
-		say_absent(c, "The per-read hook was off part of the time: record the job with "
-			      "--level full.");
+		say_absent(c, "The per-read hook was off for part of the run. Run 'cachemon watch "
+			      "--level full'.");
 	else
 		snprintf(c->absent, sizeof(c->absent), "No references were recorded: %s.", said);
 }

@@ -61,12 +61,12 @@ static double share_of(int64_t part, int64_t whole)
 static enum verdict judge_drop(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->dropped.known)
-		return say_verdict(why, VERDICT_NONE, "the pages it dropped were not measured");
+		return say_verdict(why, VERDICT_NONE, "dropped pages were not measured");
 	if (!in->dropped.value)
-		return say_verdict(why, VERDICT_NO_EFFECT, "it dropped no page");
+		return say_verdict(why, VERDICT_NO_EFFECT, "no page was dropped");
 	if (!in->dropped_refaults.known)
 		return say_verdict(why, VERDICT_NONE,
-				   "whether the pages it dropped were read again was not measured");
+				   "whether dropped pages were read again was not measured");
 	if (share_of(in->dropped_refaults.value, in->dropped.value) >= REREAD_FROM)
 		return say_verdict(why, VERDICT_HARMFUL,
 				   COUNT " of the " COUNT " pages it dropped were read again",
@@ -112,7 +112,7 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 				   brought, missing.value);
 	if (!judged.known)
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of the pages it brought was not measured");
+				   "the fate of the fetched pages was not measured");
 	if (counts_too_many_open((double)in->untracked, (double)judged.value))
 		return say_verdict(why, VERDICT_NONE,
 				   "what became of " COUNT " of the " COUNT
@@ -140,7 +140,7 @@ static enum verdict judge_brought(const struct verdict_input *in, char why[VERDI
 static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->brought.known)
-		return say_verdict(why, VERDICT_NONE, "the pages it brought were not measured");
+		return say_verdict(why, VERDICT_NONE, "fetched pages were not measured");
 	if (in->redundant.known && in->asked.known && in->asked.value > 0 &&
 	    share_of(in->redundant.value, in->asked.value) >= REDUNDANT_FROM)
 		return say_verdict(why, VERDICT_REDUNDANT,
@@ -151,8 +151,8 @@ static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT
 	if (!in->redundant.known)
 		return say_verdict(
 			why, VERDICT_NONE,
-			"it brought no page; whether they were cached already was not measured");
-	return say_verdict(why, VERDICT_NO_EFFECT, "it brought no page");
+			"no page was fetched; whether they were already cached was not measured");
+	return say_verdict(why, VERDICT_NO_EFFECT, "no page was fetched");
 }
 
 enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY_MAX])
@@ -164,7 +164,7 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 		return judge_drop(in, ret_why);
 	default:
 		return say_verdict(ret_why, VERDICT_NONE,
-				   "it stands for later reads and moves no page itself");
+				   "the advice affects later reads and moves no page itself");
 	}
 }
 
@@ -215,15 +215,15 @@ static enum verdict judge_random_mapping(const struct verdict_standing *in,
 {
 	if (!in->faults_major.known || !in->around.known)
 		return say_verdict(why, VERDICT_NONE,
-				   "faults and what they read around were not measured");
+				   "faults and the pages around them were not measured");
 	if (!in->faults_major.value)
-		return say_verdict(why, VERDICT_REDUNDANT,
-				   "every page that was touched was cached");
+		return say_verdict(why, VERDICT_REDUNDANT, "every accessed page was cached");
 	if (in->around.value > in->faults_major.value)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   COUNT " pages were read around " COUNT " faults all the same",
+				   COUNT " pages were read around " COUNT
+					 " faults despite the advice",
 				   in->around.value, in->faults_major.value);
-	return by_pattern(in, "faults fetched their page", in->faults_major.value, 1, why);
+	return by_pattern(in, "faults fetched only their page", in->faults_major.value, 1, why);
 }
 
 static enum verdict judge_random(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
@@ -234,23 +234,24 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 	if (in->mapping)
 		return judge_random_mapping(in, why);
 	if (!in->windows_forced.known || !in->windows_read_ahead.known || !in->advised.known)
-		return say_verdict(why, VERDICT_NONE, "windows of readahead were not measured");
+		return say_verdict(why, VERDICT_NONE, "readahead windows were not measured");
 	if (in->advised.value)
-		return say_verdict(
-			why, VERDICT_NONE,
-			"other advice brought pages of the file too, and whose windows were whose "
-			"was not measured");
+		return say_verdict(why, VERDICT_NONE,
+				   "other advice fetched pages of the file too, and their windows "
+				   "were not counted separately");
 	all = (double)(in->windows_forced.value + in->windows_read_ahead.value);
 	if (all == 0)
-		return say_verdict(why, VERDICT_NONE, "no window was opened for the file");
+		return say_verdict(why, VERDICT_NONE,
+				   "no readahead window was opened for the file");
 	share = (double)in->windows_forced.value / all;
 	if (share < IN_FORCE_FROM)
 		return say_verdict(why, VERDICT_NO_EFFECT,
 				   COUNT
-				   " windows of readahead were opened all the same, and " COUNT
+				   " readahead windows were opened despite the advice, and " COUNT
 				   " reads did without",
 				   in->windows_read_ahead.value, in->windows_forced.value);
-	return by_pattern(in, "reads fetched their pages", in->windows_forced.value, share, why);
+	return by_pattern(in, "reads fetched only their pages", in->windows_forced.value, share,
+			  why);
 }
 
 /* Its windows were larger: judges the fate of what they brought. */
@@ -261,7 +262,7 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 
 	if (!used.known || !in->evicted_unused.known)
 		return say_verdict(why, VERDICT_NONE,
-				   "what became of the pages read ahead was not measured");
+				   "the fate of prefetched pages was not measured");
 	ended = used.value + in->evicted_unused.value;
 	if (counts_too_many_open((double)in->untracked, (double)ended))
 		return say_verdict(why, VERDICT_NONE,
@@ -269,7 +270,7 @@ static enum verdict judge_larger(const struct verdict_standing *in, char why[VER
 				   " pages read ahead is not known, and of " COUNT " it is",
 				   in->untracked, ended);
 	if (!ended)
-		return say_verdict(why, VERDICT_NONE, "no page that was read ahead has a fate");
+		return say_verdict(why, VERDICT_NONE, "no prefetched page has a settled fate");
 	if ((double)in->evicted_unused.value >= HARMFUL_FROM * (double)ended)
 		return say_verdict(why, VERDICT_HARMFUL,
 				   "windows were larger, and " COUNT " of " COUNT
@@ -301,46 +302,47 @@ static bool is_by_large_reads(const struct verdict_standing *in)
 static enum verdict judge_sequential(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	if (in->mapping)
-		return say_verdict(why, VERDICT_NONE,
-				   "what a mapping reads ahead because of it is not counted apart");
+		return say_verdict(
+			why, VERDICT_NONE,
+			"readahead of a mapping due to the advice is not counted separately");
 	if (!in->read_ahead_pages.known)
 		return say_verdict(why, VERDICT_NONE,
 				   "the read_ahead_kb of the device was not recorded");
 	if (!in->window_pages_max.known)
-		return say_verdict(why, VERDICT_NONE, "no window has a size that was measured");
+		return say_verdict(why, VERDICT_NONE, "window sizes were not measured");
 	if ((in->window_pages_max.value + 1) / 2 <= in->read_ahead_pages.value)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   "no window was larger than the " COUNT
-				   " pages that there are without it",
+				   "no window was larger than " COUNT
+				   " pages, the maximum without the advice",
 				   in->read_ahead_pages.value);
 	if (is_by_large_reads(in))
 		return say_verdict(why, VERDICT_NONE,
-				   "windows were larger, but large reads make them so as well");
+				   "windows were larger, but large reads may also be the cause");
 	return judge_larger(in, why);
 }
 
 static enum verdict judge_noreuse(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->reclaimed.known)
-		return say_verdict(why, VERDICT_NONE,
-				   "whether its pages were reclaimed was not measured");
+		return say_verdict(why, VERDICT_NONE, "reclaim of its pages was not measured");
 	if (!in->reclaimed.value)
 		return say_verdict(why, VERDICT_NO_EFFECT, "no page of the file was reclaimed");
-	return say_verdict(why, VERDICT_NONE,
-			   COUNT
-			   " pages were reclaimed; which would have gone without it is not known",
-			   in->reclaimed.value);
+	return say_verdict(
+		why, VERDICT_NONE,
+		COUNT
+		" pages were reclaimed; how many would have been without the advice is not known",
+		in->reclaimed.value);
 }
 
 static enum verdict judge_normal(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	if (!in->others_standing.known)
 		return say_verdict(why, VERDICT_NONE,
-				   "whether other advice stood before it was not recorded");
+				   "whether other advice was in force before was not recorded");
 	if (!in->others_standing.value)
-		return say_verdict(why, VERDICT_REDUNDANT, "no other advice stood for the file");
-	return say_verdict(why, VERDICT_NONE,
-			   "what changed when it took back other advice is not known");
+		return say_verdict(why, VERDICT_REDUNDANT,
+				   "no other advice was in force for the file");
+	return say_verdict(why, VERDICT_NONE, "the effect of revoking other advice is not known");
 }
 
 enum verdict verdict_of_standing(const struct verdict_standing *in, char ret_why[VERDICT_WHY_MAX])
@@ -348,14 +350,12 @@ enum verdict verdict_of_standing(const struct verdict_standing *in, char ret_why
 	if (!strcmp(in->kind, "normal"))
 		return judge_normal(in, ret_why);
 	if (!in->has_file)
-		return say_verdict(
-			ret_why, VERDICT_NONE,
-			"the file has no row of its own, so what was read of it is not known");
+		return say_verdict(ret_why, VERDICT_NONE,
+				   "the file is not listed separately, so its reads are not known");
 	if (!strcmp(in->kind, "noreuse"))
 		return judge_noreuse(in, ret_why);
 	if (in->demand.known && in->prefetched.known && !in->demand.value && !in->prefetched.value)
-		return say_verdict(ret_why, VERDICT_REDUNDANT,
-				   "every page that was asked for was cached");
+		return say_verdict(ret_why, VERDICT_REDUNDANT, "every requested page was cached");
 	return strcmp(in->kind, "random") ? judge_sequential(in, ret_why)
 					  : judge_random(in, ret_why);
 }

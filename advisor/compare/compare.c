@@ -15,7 +15,7 @@ struct columns {
 	double *num[2], *den[2], *work[2];
 };
 
-/* While the per-read hook is off, nobody sees reads or the use of pages. */
+/* While the per-read hook is off, reads and the use of pages are not seen. */
 static bool needs_reads(int counter)
 {
 	enum counter_group g;
@@ -161,7 +161,6 @@ static void scale_test(struct paired *t, double scale)
 	t->spread_a *= scale;
 	t->spread_b *= scale;
 	t->error *= scale;
-	t->detectable *= scale;
 }
 
 double compare_scale(const struct compare_result *r, const struct compare_metric *m)
@@ -364,6 +363,11 @@ static void judge_all(struct compare_result *r)
 		p[i] = r->rows[i].p_adjusted;
 		r->nr_tested += !isnan(p[i]);
 	}
+	for (size_t i = 0; i < r->nr_rows; i++)
+		if (!isnan(p[i]))
+			r->rows[i].test.detectable = paired_detectable(
+				&r->rows[i].test,
+				stats_holm_level(p, r->nr_rows, i, COMPARE_LEVEL));
 	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];

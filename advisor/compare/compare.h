@@ -85,7 +85,7 @@ const struct compare_total *compare_total(size_t index);
 /* A difference with a smaller adjusted p is significant. */
 #define COMPARE_LEVEL 0.05
 
-/* What a job did in one interval; compare_runs() fills in X_WORK. */
+/* A job's values of one interval; compare_runs() fills in X_WORK. */
 struct compare_interval {
 	int64_t duration_ns;
 	int64_t read_on_ns; /* less than duration_ns: figures of the per-read hook are partial */

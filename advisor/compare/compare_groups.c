@@ -87,7 +87,7 @@ static int compare_one(const struct sides *s, const struct compare_result *r, do
 				    .degrees = NAN,
 				    .effective_cells = NAN,
 				    .p = test.p,
-				    .detectable = test.detectable};
+				    .detectable = NAN};
 	row->outcome = OUTCOME_UNTESTED;
 	row->relevant = compare_relevant(r, row, s->runs[0].page_bytes);
 	if (m->better != BETTER_NEITHER)
@@ -110,18 +110,31 @@ static void withdraw_p(struct compare_row *row)
 	row->test.why = PAIRED_TOO_FEW_RUNS;
 }
 
+/* level: of the test of this row. */
+static int find_detectable(const struct compare_result *r, struct compare_row *row, double level)
+{
+	return ranks_detectable(row->values, r->runs_a, row->values + r->runs_a, r->runs_b, level,
+				&row->test.detectable);
+}
+
 /* A metric that no values could make significant is not tested. */
-static void adjust_others(struct compare_result *r, const struct compare_row *first)
+static int adjust_others(struct compare_result *r, const struct compare_row *first)
 {
 	double part = !first ? 1 : first->p_adjusted <= COMPARE_LEVEL ? 1 : 1 - FIRST_PART;
 	double least = ranks_least_p(r->runs_a, r->runs_b);
 	double p[r->nr_rows];
 	size_t nr = 0;
+	int res = 0;
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		p[i] = &r->rows[i] == first ? NAN : r->rows[i].p_adjusted;
 		nr += !isnan(p[i]);
 	}
+	for (size_t i = 0; i < r->nr_rows && !res; i++)
+		if (!isnan(p[i]))
+			res = find_detectable(
+				r, &r->rows[i],
+				stats_holm_level(p, r->nr_rows, i, COMPARE_LEVEL * part));
 	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		struct compare_row *row = &r->rows[i];
@@ -134,15 +147,22 @@ static void adjust_others(struct compare_result *r, const struct compare_row *fi
 		if (least * (double)nr / part > COMPARE_LEVEL)
 			withdraw_p(row);
 	}
+	return res;
 }
 
-static void judge_all(struct compare_result *r)
+static int judge_all(struct compare_result *r)
 {
 	struct compare_row *first = first_row(r);
+	int res = 0;
 
-	if (first)
+	if (first) {
 		first->p_adjusted = fmin(first->p_adjusted / FIRST_PART, 1);
-	adjust_others(r, first);
+		res = find_detectable(r, first, COMPARE_LEVEL * FIRST_PART);
+	}
+	if (!res)
+		res = adjust_others(r, first);
+	if (res)
+		return res;
 	if (first && ranks_least_p(r->runs_a, r->runs_b) / FIRST_PART > COMPARE_LEVEL)
 		withdraw_p(first);
 	for (size_t i = 0; i < r->nr_rows; i++) {
@@ -156,6 +176,7 @@ static void judge_all(struct compare_result *r)
 		    (row->outcome == OUTCOME_BETTER || row->outcome == OUTCOME_WORSE))
 			row->outcome = OUTCOME_NOISE;
 	}
+	return 0;
 }
 
 static size_t sum_intervals(const struct compare_run *runs, size_t nr)
@@ -213,7 +234,8 @@ int compare_groups(const struct compare_run *a, size_t nr_a, const struct compar
 	if (res)
 		return res;
 	compare_relate_to_time(ret);
-	judge_all(ret);
-	compare_give_verdict(ret);
-	return 0;
+	res = judge_all(ret);
+	if (!res)
+		compare_give_verdict(ret);
+	return res;
 }

@@ -18,7 +18,6 @@
 #define LAG_MARGIN  2.0
 #define LAG_DEGREES 0.5	  /* degrees of freedom for which the error already has its whole margin */
 #define SAME_CELLS  1e-12 /* relative to the values: a rounding error */
-#define LEVEL	    0.05
 #define POWER	    0.8
 #define FEW_MARGIN  1.25
 
@@ -144,13 +143,19 @@ static void judge_constant(struct paired *ret, size_t nr)
 	ret->p = ret->difference == 0 ? 1 : 0;
 }
 
-/* t, p and detectable, from difference, error and degrees of freedom. */
+/* t and p, from difference, error and degrees of freedom. */
 static void conclude_test(struct paired *ret)
 {
 	ret->t = ret->difference / ret->error;
 	ret->p = stats_student_two_sided(ret->t, ret->degrees);
-	ret->detectable = ret->error * (stats_student_quantile(1 - LEVEL / 2, ret->degrees) +
-					stats_student_quantile(POWER, ret->degrees));
+}
+
+double paired_detectable(const struct paired *t, double level)
+{
+	if (!(t->error > 0))
+		return 0;
+	return t->error * (stats_student_quantile(1 - level / 2, t->degrees) +
+			   stats_student_quantile(POWER, t->degrees));
 }
 
 /* Too autocorrelated for batches: uses the effective number of values, with as few degrees of

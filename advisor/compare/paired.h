@@ -44,11 +44,13 @@ struct paired {
 	double degrees;
 	double t;
 	double p;	   /* two-sided */
-	double detectable; /* the difference that 4 of 5 such pairs would show at p <= 0.05 */
+	double detectable; /* set by compare: the difference that 4 of 5 such pairs would show */
 };
 
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
+/* The difference that 4 of 5 such pairs would show at p <= level. */
+double paired_detectable(const struct paired *t, double level);
 
 /*
  * A long run and a run of few intervals, such as after a change that made a job ten times faster.

@@ -46,8 +46,9 @@ static double share_beyond(const double *ways, size_t top, double middle, double
 }
 
 /* For values without ties: how many differences lie outside the interval on either side, and the
- * largest p that is at most LEVEL. */
-static size_t differences_outside(const double *ways, size_t top, size_t least, double *ret_level)
+ * largest p that is at most level. */
+static size_t differences_outside(const double *ways, size_t top, size_t least, double level,
+				  double *ret_level)
 {
 	double all = 0;
 	double below = 0;
@@ -55,7 +56,7 @@ static size_t differences_outside(const double *ways, size_t top, size_t least, 
 
 	for (size_t sum = 0; sum <= top; sum++)
 		all += ways[sum];
-	for (size_t sum = least; sum <= top && below + ways[sum] <= LEVEL / 2 * all; sum += 2) {
+	for (size_t sum = least; sum <= top && below + ways[sum] <= level / 2 * all; sum += 2) {
 		below += ways[sum];
 		outside++;
 	}
@@ -128,7 +129,7 @@ int ranks_test(const double *a, size_t nr_a, const double *b, size_t nr_b, struc
 	size_t top = nr * (nr + 1);
 	double middle = (double)(nr_a * (nr + 1));
 	double *ways, *untied;
-	double level = 0;
+	double level;
 	size_t outside;
 	double sum = 0;
 
@@ -144,14 +145,34 @@ int ranks_test(const double *a, size_t nr_a, const double *b, size_t nr_b, struc
 	untied = count_sums(plain, nr, nr_a, top);
 	if (ways && untied) {
 		outside = differences_outside(untied + nr_a * (top + 1), top, nr_a * (nr_a + 1),
-					      &level);
-		*ret = (struct ranks){
-			.u = (double)(nr_a * nr_b) - (sum - (double)(nr_a * (nr_a + 1))) / 2,
-			.p = share_beyond(ways + nr_a * (top + 1), top, middle, fabs(sum - middle)),
-			.detectable = detectable_shift(a, nr_a, b, nr_b, level)};
+					      LEVEL, &level);
+		*ret = (struct ranks){.u = (double)(nr_a * nr_b) -
+					   (sum - (double)(nr_a * (nr_a + 1))) / 2,
+				      .p = share_beyond(ways + nr_a * (top + 1), top, middle,
+							fabs(sum - middle))};
 		find_interval(a, nr_a, b, nr_b, outside, ret);
 	}
 	free(ways);
 	free(untied);
 	return ways && untied ? 0 : -ENOMEM;
+}
+
+int ranks_detectable(const double *a, size_t nr_a, const double *b, size_t nr_b, double level,
+		     double *ret)
+{
+	size_t doubled[BOTH_MAX];
+	size_t nr = nr_a + nr_b;
+	size_t top = nr * (nr + 1);
+	double attained;
+	double *ways;
+
+	for (size_t i = 0; i < nr; i++)
+		doubled[i] = 2 * (i + 1);
+	ways = count_sums(doubled, nr, nr_a, top);
+	if (!ways)
+		return -ENOMEM;
+	differences_outside(ways + nr_a * (top + 1), top, nr_a * (nr_a + 1), level, &attained);
+	*ret = detectable_shift(a, nr_a, b, nr_b, attained);
+	free(ways);
+	return 0;
 }

@@ -14,15 +14,17 @@
 enum { RANKS_MAX = 40 }; /* values in a group */
 
 struct ranks {
-	double u;	   /* pairs in which b is larger; ties count half */
-	double p;	   /* two-sided */
-	bool bounded;	   /* the interval is known */
-	double low, high;  /* 95 % interval of the shift from a to b */
-	double detectable; /* the shift that 4 of 5 such pairs of groups would show; NAN: none */
+	double u;	  /* pairs in which b is larger; ties count half */
+	double p;	  /* two-sided */
+	bool bounded;	  /* the interval is known */
+	double low, high; /* 95 % interval of the shift from a to b */
 };
 
 /* 1 to RANKS_MAX values each. 0 or -ENOMEM. */
 int ranks_test(const double *a, size_t nr_a, const double *b, size_t nr_b, struct ranks *ret);
+/* The shift that 4 of 5 such pairs of groups would show at p <= level; NAN: none. 0 or -ENOMEM. */
+int ranks_detectable(const double *a, size_t nr_a, const double *b, size_t nr_b, double level,
+		     double *ret);
 
 /* The smallest two-sided p that groups of these sizes can have. */
 double ranks_least_p(size_t nr_a, size_t nr_b);

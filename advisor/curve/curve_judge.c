@@ -167,13 +167,15 @@ static int compare_refaults(const struct curve *c, const struct curve_sample *s,
 static void say_outside(const struct curve_counted *counted, double floor, struct curve_verdict *v)
 {
 	bool fewer = counted->miss_high < v->expected_low;
-	const char *why = "the memory for it was not of one size, or others read the same pages";
+	const char *why = "the cache size may have changed during the run, or other jobs may have "
+			  "read the same pages";
 
 	if (fewer && counted->miss_high < floor)
-		why = "its pages were cached before the run, or others or writes brought them";
+		why = "the pages may have been cached before the run, or added by writes or other "
+		      "jobs";
 	snprintf(v->reason, sizeof(v->reason),
-		 "At the present size %.3f of the lookups needed the device; the curve has %.3f to "
-		 "%.3f there, the kernel's ways included: %s.",
+		 "At the present size the measured miss ratio is %.3f, but the curve predicts %.3f "
+		 "to %.3f, allowing for the kernel's differences from LRU. Possible cause: %s.",
 		 fewer ? counted->miss_high : counted->miss_low, v->expected_low, v->expected_high,
 		 why);
 }
@@ -192,9 +194,9 @@ int curve_judge(const struct curve *c, const struct curve_sample *s,
 		say_outside(counted, c->first_touch, &v);
 	else if (v.refaults == OPINION_OTHER)
 		snprintf(v.reason, sizeof(v.reason),
-			 "Pages that came again had been gone for %.0f evictions on average, and a "
-			 "cache as "
-			 "the curve has it would have made that %.0f: more than %.0f %% apart.",
+			 "Model and measurement disagree: pages were read again after %.0f "
+			 "evictions on average, but the curve predicts %.0f, which differs by more "
+			 "than %.0f %%.",
 			 counted->refault_distance, v.refault_distance, CURVE_DISAGREEMENT * 100);
 	v.uncertain = v.outside || v.refaults == OPINION_OTHER;
 	*ret = v;

@@ -49,7 +49,7 @@ void words_put(const char *text, char *ret);
 bool words_have(const char *words, const char *list);
 
 /* forbidden.c: whether a POSIX extended expression matches, ignoring case. True on -ENOMEM,
- * because every expression is of something forbidden. */
+ * because every expression describes something forbidden. */
 bool expression_in(const char *expression, const char *text);
 
 /* forbidden.c: each returns true if the text has what its name says. */

@@ -133,7 +133,7 @@ static bool is_clear_before(const char *text, const char *at)
 	return !word_char(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
-/* What would change the value when it follows: letters, digits, signs. "B+" is another grade,
+/* Text that changes the value when it follows: letters, digits, signs. "B+" is another grade,
  * and "92 %+" more than 92 %; so is "of data per second", within a few words. A range of two is
  * allowed. */
 static const char foreign[] = "^([[:alnum:]_%+\1\2]|[.,:/'][[:alnum:]]| %|-[^\1]|-$|"

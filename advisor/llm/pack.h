@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the prompt has about a run, and all that an answer may cite: evidence, findings, notes and
- * actions, each with a key. Owns the types; wording/pack_model.c fills them from a report, prompt.c
- * writes them, check.c checks answers against them. Strings belong to an arena and hold aliases
- * instead of names (redact.h).
+ * The content of the prompt about a run, and everything that an answer may cite: evidence,
+ * findings, notes and actions, each with a key. Owns the types; wording/pack_model.c fills them
+ * from a report, prompt.c writes them, check.c checks answers against them. Strings belong to an
+ * arena and hold aliases instead of names (redact.h).
  */
 #ifndef LLM_PACK_H
 #define LLM_PACK_H
@@ -63,7 +63,7 @@ struct pack {
 	const char **facts; /* of the machine and the run, one per line: "kernel 6.12, x86_64" */
 	size_t nr_facts;
 	const char *question; /* NULL: no question */
-	/* What no answer may repeat; NULL: not checked. */
+	/* Text that no answer may repeat; NULL: not checked. */
 	const char *instructions; /* the instructions as sent */
 	const char *canary;	  /* a unique word in the instructions */
 };

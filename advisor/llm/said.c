@@ -219,8 +219,7 @@ static bool any_has(const void *list, size_t nr, size_t size, size_t member, con
 	any_has(p->list, p->nr_##list, sizeof(p->list[0]),                                         \
 		offsetof(__typeof__(p->list[0]), member), term, len)
 
-/* Subjects, scopes and summaries contain names that somebody chose, so only their whole paths
- * count. */
+/* Subjects, scopes and summaries contain names chosen by users, so only their whole paths count. */
 bool find_term(const struct pack *p, const char *term, size_t len)
 {
 	for (size_t i = 0; i < p->nr_notes; i++)

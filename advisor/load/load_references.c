@@ -19,12 +19,12 @@ struct loader {
 	struct references r;
 	uint32_t *index; /* by page number: 1 + its index; 0: no row; LEFT: skipped */
 	size_t max_pages, max_entries, max_chunks;
-	int64_t pages, refs; /* as the sample's row has them */
+	int64_t pages, refs; /* from the sample's row */
 	int64_t seen_refs;
 };
 
 #define LEFT	    UINT32_MAX
-#define LOOKUPS_MAX (INT64_C(1) << 46) /* two years of a million a second */
+#define LOOKUPS_MAX (INT64_C(1) << 46) /* two years at a million per second */
 /* Standard errors that an estimate may be too high before it counts as damage. */
 #define DISTINCT_ERRORS_MAX 5
 
@@ -83,10 +83,10 @@ static int on_sample(struct loader *l, sqlite3_stmt *q)
 		    (double)r->lookups * (1 + DISTINCT_ERRORS_MAX * r->distinct_error))
 		r->distinct_pages = r->lookups;
 	if (r->lookups > LOOKUPS_MAX || r->distinct_pages > r->lookups)
-		return damaged_error(l, "more lookups than any job makes, or fewer than pages");
+		return damaged_error(l, "the number of lookups is impossible");
 	if (r->lookups < l->refs || l->refs < l->pages || l->pages < 0)
-		return damaged_error(l,
-				     "fewer lookups than references, or fewer of these than pages");
+		return damaged_error(
+			l, "the numbers of lookups, references and pages contradict each other");
 	return 0;
 }
 
@@ -96,9 +96,9 @@ static int on_page(struct loader *l, sqlite3_stmt *q)
 	struct references *r = &l->r;
 
 	if (number < 0 || number >= NUMBERS_MAX)
-		return errtext_set(l->err, -E2BIG, "there are more pages than are ever sampled");
+		return errtext_set(l->err, -E2BIG, "there are more pages than a run samples");
 	if (hash < 0 || hash > UINT32_MAX || sqlite3_column_int64(q, 5) < 0)
-		return damaged_error(l, "a page has no index or no hash");
+		return damaged_error(l, "a page has no index or hash");
 	if ((uint64_t)hash >= r->threshold) {
 		l->index[number] = LEFT;
 		return 0;
@@ -144,7 +144,7 @@ static int entry_take(struct loader *l, uint32_t entry)
 	if (index == LEFT)
 		return 0;
 	if (r->nr_entries >= ENTRIES_MAX)
-		return errtext_set(l->err, -E2BIG, "there are more references than are ever kept");
+		return errtext_set(l->err, -E2BIG, "there are more references than a run keeps");
 	if (vec_reserve(r->entries, l->max_entries, r->nr_entries + 1))
 		return out_of_memory(l);
 	r->entries[r->nr_entries++] = (index - 1) << 1 | (entry & 1);
@@ -164,20 +164,21 @@ static int on_chunk(struct loader *l, sqlite3_stmt *q)
 	int ret = 0;
 
 	if (r->nr_chunks >= CHUNKS_MAX)
-		return errtext_set(l->err, -E2BIG, "there are more chunks than are ever kept");
+		return errtext_set(l->err, -E2BIG, "there are more chunks than a run keeps");
 	if (r->nr_chunks && (c.lookups < r->chunks[r->nr_chunks - 1].lookups ||
 			     c.start_ns < r->chunks[r->nr_chunks - 1].start_ns))
-		return damaged_error(l, "chunks are not in the order of time");
+		return damaged_error(l, "chunks are not in chronological order");
 	for (; at < end && !ret; n++) {
 		uint32_t entry;
 
 		if (!varint_next(&at, end, &entry))
 			return damaged_error(
-				l, "a chunk ends inside of a number, or holds too large a one");
+				l,
+				"a chunk ends inside a number, or contains one that is too large");
 		ret = entry_take(l, entry);
 	}
 	if (!ret && n != refs)
-		return damaged_error(l, "a chunk has not as many entries as it says");
+		return damaged_error(l, "a chunk has fewer or more entries than it states");
 	c.nr = r->nr_entries - c.first;
 	if (!ret && vec_reserve(r->chunks, l->max_chunks, r->nr_chunks + 1))
 		return out_of_memory(l);
@@ -206,7 +207,8 @@ static int find_sample(struct loader *l)
 
 	if (sqlite3_table_column_metadata(l->db, "main", "reference_sample", NULL, NULL, NULL, NULL,
 					  NULL, NULL) != SQLITE_OK)
-		return no_references(l, "the database is older than they are");
+		return no_references(l,
+				     "the database was recorded by a version without references");
 	l->pages = -1;
 	r = each_row(l,
 		     "SELECT state = 'broken', reason, threshold, pages, refs, lookups, "
@@ -215,7 +217,7 @@ static int find_sample(struct loader *l)
 	if (r || l->pages >= 0)
 		return r;
 	r = each_row(l, "SELECT reason FROM reference_absent WHERE job_id = ?", on_reason);
-	return r ? r : no_references(l, "the database does not say why");
+	return r ? r : no_references(l, "the database has no reason");
 }
 
 static int load_rows(struct loader *l)
@@ -233,7 +235,8 @@ static int load_rows(struct loader *l)
 			     "WHERE job_id = ? ORDER BY seq",
 			     on_chunk);
 	if (!r && ((int64_t)l->r.nr_pages != l->pages || l->seen_refs != l->refs))
-		r = damaged_error(l, "there are not as many pages or references as it says");
+		r = damaged_error(
+			l, "the numbers of pages and references differ from the recorded ones");
 	return r;
 }
 

@@ -8,7 +8,7 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/db/db_rows.h"
 
-/* For one file. Accesses are limited at recording; sizes and settings come on top. */
+/* For one file. Recording limits the accesses; sizes and settings are added. */
 #define EVENTS_MAX 1000000
 
 /* For a window, in pages: 4 GiB. */
@@ -27,7 +27,7 @@ static int64_t window_pages(struct rows *r)
 	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
-/* Whether it is another word, or NULL. */
+/* Whether it has that other value, or is NULL. */
 static bool is_not(struct rows *r, const char *word)
 {
 	struct bytes text = rows_bytes(r);
@@ -171,7 +171,7 @@ static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 {
 	const uint8_t *data = sqlite3_column_blob(s, 2);
 	size_t size = (size_t)sqlite3_column_bytes(s, 2);
-	const char *what = "its bytes are no events";
+	const char *what = "the data is not a list of events";
 	int r = -EBADMSG;
 
 	/* Otherwise a missing chunk would go unnoticed. */
@@ -179,9 +179,9 @@ static int take_chunk(struct chunks *c, sqlite3_stmt *s)
 		r = c->take ? hand_out_events(c, data, size)
 			    : keep_events(c, sqlite3_column_int64(s, 1), data, size);
 	if (r == -ENOMEM)
-		what = "there is no memory for it";
+		what = "out of memory";
 	else if (r == -E2BIG)
-		what = "it is longer than any that is recorded";
+		what = "the trace is longer than any recorded trace";
 	if (r)
 		errtext_set(c->err, r, "the trace of file %lld cannot be used: chunk %lld: %s",
 			    (long long)c->file_id, (long long)c->seq, what);

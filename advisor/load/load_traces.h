@@ -23,8 +23,8 @@ struct trace_file {
 	const char *path; /* raw bytes */
 	const char *fstype;
 	int64_t size_bytes, ra_pages, io_pages, max_order;
-	int64_t stratum;   /* < 0: it was chosen because it was read much */
-	double stands_for; /* < 0: for none, others do */
+	int64_t stratum;   /* < 0: chosen because it was read most */
+	double stands_for; /* < 0: it represents none */
 	bool broken;	   /* the trace ends before the run, and reason says why */
 	const char *reason;
 	bool warm; /* it was read before the trace, or had cached pages */

@@ -274,7 +274,7 @@ static struct pattern of_reading(const struct features *f)
 	if (order.name == PATTERN_random && one_permutation(f))
 		return named_pattern(PATTERN_shuffled_epoch, 0.7 * order.confidence, F_coverage,
 				     F_reuse, F_evenness, order.decided[0], F_NR);
-	/* From counters alone: pages were read twice, and what was brought in came in order. */
+	/* From counters alone: pages were read twice, and were brought in in order. */
 	if (seq && !f->known[F_reuse] && features_least(f, F_lookups_per_page, TWICE))
 		return named_pattern(PATTERN_reread, 0.8 * order.confidence, F_lookups_per_page,
 				     order.decided[0], F_NR);

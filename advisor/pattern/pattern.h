@@ -16,17 +16,17 @@
 #define PATTERN_FEATURES(X)                                                                        \
 	/* all accesses of a traced file */                                                        \
 	X(reads)	     /* calls */                                                           \
-	X(read_bytes_median) /* asked by a call */                                                 \
+	X(read_bytes_median) /* per call */                                                        \
 	X(descriptions)	     /* open files with reads */                                           \
 	X(readers)	     /* tasks that each read four fifths of the file or more */            \
 	X(sequential_share)  /* reads that begin at the end of the open file's last read */        \
-	X(backward_share)    /* that end where it began */                                         \
+	X(backward_share)    /* reads that end where it began */                                   \
 	X(stream_share)	     /* that go on with any of its last 16 */                              \
 	X(streams)	     /* concurrent streams of one open file */                             \
-	X(runs)		     /* of reads in one go */                                              \
+	X(runs)		     /* sequences of reads without a jump */                               \
 	X(stride_bytes) /* from the beginning of a run to that of the next, of most; may be below  \
 			   0 */                                                                    \
-	X(stride_share) /* runs that it leads to */                                                \
+	X(stride_share) /* share of runs after that step */                                        \
 	X(ascending_share)	/* steps that go up */                                             \
 	X(run_bytes)		/* mean length of a run */                                         \
 	X(jump_ascending_share) /* of the steps between such runs */                               \
@@ -46,7 +46,7 @@
 	X(evenness) /* pages read equally often, within one */                                     \
 	X(epochs)                                                                                  \
 	X(epoch_separation) /* reads in the epoch of their number */                               \
-	X(order_similarity) /* of an epoch and the next: 1 the same order, 0 any, -1 reversed */   \
+	X(order_similarity) /* of successive epochs: 1 same order, 0 random, -1 reversed */        \
 	X(period_lookups)   /* of the job, from one read of a page to the next, median */          \
 	X(period_s)                                                                                \
 	/* of counters */                                                                          \
@@ -54,8 +54,8 @@
 	X(lookups_per_page)  /* of the file's size */                                              \
 	X(fault_share)	     /* share of touched pages that faults touched */                      \
 	X(direct_share)	     /* of bytes read, by O_DIRECT */                                      \
-	X(prefetch_coverage) /* pages brought in that readahead brought ahead */                   \
-	X(async_share)	     /* windows that were issued ahead */                                  \
+	X(prefetch_coverage) /* of pages brought in, by readahead */                               \
+	X(async_share)	     /* windows issued ahead */                                            \
 	X(write_share)	     /* pages added, by writes */                                          \
 	/* of directories */                                                                       \
 	X(files)                                                                                   \

@@ -85,15 +85,14 @@ const struct ra_kernel *ra_kernel_of(const char *release, const char **ret_why)
 	const struct ra_kernel *found;
 
 	if (!release || sscanf(release, "%u.%u", &major, &minor) != 2) {
-		*ret_why = "the run does not say which kernel it ran on";
+		*ret_why = "the run does not name its kernel";
 		return NULL;
 	}
 	snprintf(name, sizeof(name), "%u.%u", major, minor);
 	found = ra_kernel_named(name);
 	if (!found)
-		*ret_why =
-			"how this kernel reads ahead is not known; known are 5.10, 6.1, 6.12, 6.18 "
-			"and 7.2";
+		*ret_why = "the readahead of this kernel is not modelled; supported kernels are "
+			   "5.10, 6.1, 6.12, 6.18 and 7.2";
 	return found;
 }
 

@@ -36,7 +36,7 @@ const char *whatif_reason_text(enum whatif_reason reason)
 {
 	static const char *const texts[] = {
 		[WHATIF_ANSWERED] = "",
-		[WHATIF_UNKNOWN] = "its readahead is not known",
+		[WHATIF_UNKNOWN] = "the filesystem's readahead is not known",
 		[WHATIF_CACHED] = "read only from the cache",
 		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
 		[WHATIF_BROKEN] = "its trace is broken",
@@ -86,12 +86,12 @@ static void remark_judged(struct whatif_file *f)
 		 f->mapped ? "; mapped: smaller windows are not known" : "");
 }
 
-/* What the trace lacks, if that may explain the difference from the model; "": nothing. */
+/* The gap in the trace, if it may explain the difference from the model; "": no gap. */
 static const char *untold_by_trace(const struct ra_replay_result *r, bool warm)
 {
 	if (r->reads_of_none)
-		return "; concurrent reads (io_uring) are recorded after the pages that they read, "
-		       "without their open file";
+		return "; concurrent reads (io_uring) are recorded after their pages and without "
+		       "their open file";
 	if (r->shared)
 		return "; tasks share an open file; the order of their accesses was not recorded";
 	return warm ? "; not all pages cached before the trace are known" : "";
@@ -175,9 +175,9 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 		f->judged = false;
 		f->reason = WHATIF_UNREADABLE;
 		snprintf(f->note, sizeof(f->note), "%s",
-			 r == -E2BIG ? "its trace is too long, or covers too much of the file, to "
+			 r == -E2BIG ? "the trace is too long, or covers too much of the file, to "
 				       "be replayed"
-				     : "its record in the database is not a trace");
+				     : "the database record is not a trace");
 		r = 0;
 	}
 	return r;

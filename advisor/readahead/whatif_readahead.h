@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What other readahead settings would have brought in for a job's traced files. Owns the
+ * The pages that other readahead settings would have brought in for a job's traced files. Owns the
  * candidates, the decision whether the model may judge a file, and the sums over files with their
  * bands. The model must predict 95 % of a file's windows exactly, else the file has no answer.
  */
@@ -56,7 +56,7 @@ struct whatif_file {
 	double fidelity; /* -1: unknown */
 	uint64_t windows, exact_windows;
 	bool judged;
-	enum whatif_reason reason; /* why a file has no answer; its note says more */
+	enum whatif_reason reason; /* why a file has no answer; its note has details */
 	bool counted;		   /* in sums: has an answer, or is known to have read nothing */
 	bool mapped, evicted;
 	char note[200]; /* why it is not judged, or a caveat */
@@ -70,7 +70,7 @@ struct whatif_file {
  */
 enum whatif_scale {
 	WHATIF_BY_FILES, /* not counted: by the number of files they represent */
-	WHATIF_BY_JOB,	 /* not counted per file: by the job's pages */
+	WHATIF_BY_JOB,	 /* not counted per file: scaled by the job's pages */
 	WHATIF_BY_SIZE,	 /* by the pages of the files in their stratum */
 };
 

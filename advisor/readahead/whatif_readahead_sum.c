@@ -71,7 +71,7 @@ static int end_brought(struct rows *r, struct errtext *err)
 {
 	int e = rows_finish(r);
 
-	return e ? errtext_set(err, e, "cannot read what the job's files brought: %s",
+	return e ? errtext_set(err, e, "cannot read the counters of the job's files: %s",
 			       rows_error(r->db))
 		 : 0;
 }

@@ -10,7 +10,7 @@ static const struct {
 	const char *prefix;
 	const char *wrong;
 } kinds[APPLIES_NR] = {
-	[APPLIES_FS] = {"fs:", "write a type as mount(8) has it, such as fs:ext4"},
+	[APPLIES_FS] = {"fs:", "write a type as mount(8) shows it, such as fs:ext4"},
 	[APPLIES_DEVICE] = {"device:", "write device:rotational, device:ssd or device:network"},
 	[APPLIES_KERNEL] = {"kernel:", "write kernel:>=6.1, kernel:<6.1 or kernel:>=5.4<6.1"},
 	[APPLIES_CGROUP] = {"cgroup:", "write cgroup:v1 or cgroup:v2"},

@@ -11,7 +11,7 @@
 #include "advisor/rules/eval_row.h"
 #include "cachemon/base/vec.h"
 
-/* Nobody reads the findings of a rule with more rows than this. */
+/* More rows than this are too many to read. */
 enum { ROWS_MAX = 100000 };
 
 /* The line number of a byte of the query. */
@@ -33,14 +33,13 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 				   "%s:%d: a rule may only read: %s is not allowed; leave it out",
 				   rule->file, line, g->refused);
 	if (g->stopped == GUARD_DATABASE)
-		return errtext_set(
-			err, -EIO,
-			"the analysis takes far longer than a database of its size should, "
-			"and was stopped: the database is damaged, or not cachemon's");
+		return errtext_set(err, -EIO,
+				   "the analysis takes far too long for the size of the database, "
+				   "and was stopped: the database is damaged, or not cachemon's");
 	if (rc == SQLITE_INTERRUPT && g->stopped == GUARD_TIME)
 		return errtext_set(err, -EINVAL,
-				   "%s:%d: took too long and was stopped; it must not look at each "
-				   "row of a large table again and again",
+				   "%s:%d: took too long and was stopped; it must not scan a large "
+				   "table repeatedly",
 				   rule->file, rule->sql_line);
 	if (g->stopped == GUARD_SEARCHES)
 		return errtext_set(err, -EINVAL,
@@ -54,10 +53,11 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 				   "must not collect the rows of a large table",
 				   rule->file, rule->sql_line, GUARD_HEAP_MAX >> 20);
 	if (g->budget && rc == SQLITE_TOOBIG)
-		return errtext_set(err, -EINVAL,
-				   "%s:%d: made a text longer than %d KiB and was stopped; it must "
-				   "not join the rows of a large table into one text",
-				   rule->file, rule->sql_line, GUARD_LENGTH_MAX >> 10);
+		return errtext_set(
+			err, -EINVAL,
+			"%s:%d: built a text longer than %d KiB and was stopped; it must "
+			"not join the rows of a large table into one text",
+			rule->file, rule->sql_line, GUARD_LENGTH_MAX >> 10);
 	if (rc == SQLITE_NOMEM)
 		return -ENOMEM;
 	if (rc == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_IOERR)
@@ -126,7 +126,7 @@ static int bind_params(const struct rule *rule, sqlite3_stmt *stmt, struct errte
 		if (!p)
 			return errtext_set(
 				err, -EINVAL,
-				"%s:%d: '%s' is no parameter of the rule; declare it with "
+				"%s:%d: '%s' is not a parameter of the rule; declare it with "
 				"'-- param NAME = VALUE UNIT -- why'",
 				rule->file, rule->sql_line, name ? name : "?");
 		if (p->is_integer)
@@ -223,10 +223,11 @@ static int run_rule(const struct eval *e, const struct rule *rule, struct guard 
 					  "%s:%d: more than %d rows; raise its thresholds",
 					  rule->file, rule->sql_line, ROWS_MAX);
 		else if (g->budget && !has_room(g->budget, stmt))
-			ret = errtext_set(err, -EINVAL,
-					  "%s:%d: gave more than %d MiB of text and was stopped; "
-					  "raise its thresholds",
-					  rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
+			ret = errtext_set(
+				err, -EINVAL,
+				"%s:%d: returned more than %d MiB of text and was stopped; "
+				"raise its thresholds",
+				rule->file, rule->sql_line, GUARD_TEXT_MAX >> 20);
 		else
 			ret = take_rule_row(e, &reader, found, err);
 		/* The lookups of the reason were stopped too, whatever they returned. */

@@ -53,7 +53,7 @@ void row_end(struct row_reader *r)
 static int wrong_row(const struct row_reader *r, enum row_column c, const char *want,
 		     struct errtext *err)
 {
-	return errtext_set(err, -EINVAL, "%s:%d: a row whose %s is not %s; mend the query",
+	return errtext_set(err, -EINVAL, "%s:%d: a row whose %s is not %s; fix the query",
 			   r->rule->file, r->rule->sql_line, names[c], want);
 }
 
@@ -104,7 +104,7 @@ static int read_gain(const struct row_reader *r, struct gain *ret, struct errtex
 	if (is_null(r, ROW_GAIN_VALUE))
 		return 0;
 	if (!get_real(r, ROW_GAIN_VALUE, &ret->value) || ret->value < 0)
-		return wrong_row(r, ROW_GAIN_VALUE, "a number from 0 on, or NULL", err);
+		return wrong_row(r, ROW_GAIN_VALUE, "a number of at least 0, or NULL", err);
 	unit = word_of(r, ROW_GAIN_UNIT, gain_unit_names, GAIN_UNIT_NR);
 	if (unit < 0)
 		return wrong_row(r, ROW_GAIN_UNIT, "'s' or 'bytes'", err);

@@ -28,7 +28,7 @@ enum { GUARD_CPU_MS = 2000, GUARD_TEXT_MAX = 16 * 1024 * 1024 };
  * at most 1 s. */
 enum { GUARD_SEARCHES_MAX = 32 };
 
-/* What all rules of a site together may still use. */
+/* The limits that remain for all rules of a site together. */
 struct guard_budget {
 	uint64_t cpu_ns;   /* one rule may use half of it, which leaves some for others */
 	size_t text_bytes; /* for their rows */

@@ -143,9 +143,9 @@ static int check_applies(struct front *f, struct errtext *err)
 		e = applies_next(&list, &term, &wrong);
 	} while (e > 0);
 	if (e)
-		errtext_set(err, e, "%s:%d: '%.*s' is no place where a note applies; %s", n->file,
-			    line_of_key(f, &n->applies_to), shown_len(term.value), term.value.at,
-			    wrong);
+		errtext_set(err, e, "%s:%d: '%.*s' is not a place where a note applies; %s",
+			    n->file, line_of_key(f, &n->applies_to), shown_len(term.value),
+			    term.value.at, wrong);
 	return e;
 }
 
@@ -160,11 +160,11 @@ static int take_findings(struct arena *a, struct front *f, struct errtext *err)
 	list = (struct span){n->findings.text, strlen(n->findings.text)};
 	while (list_next(&list, &id)) {
 		if (!span_is_name(id, "-"))
-			return errtext_set(err, -EINVAL,
-					   "%s:%d: '%.*s' is no id of a finding; write [a-finding, "
-					   "another]",
-					   n->file, line_of_key(f, &n->findings.text),
-					   shown_len(id), id.at);
+			return errtext_set(
+				err, -EINVAL,
+				"%s:%d: '%.*s' is not the id of a finding; write [a-finding, "
+				"another]",
+				n->file, line_of_key(f, &n->findings.text), shown_len(id), id.at);
 		if (n->findings.nr == NOTE_FINDINGS_MAX)
 			return errtext_set(err, -EINVAL, "%s:%d: more than %d findings", n->file,
 					   line_of_key(f, &n->findings.text), NOTE_FINDINGS_MAX);

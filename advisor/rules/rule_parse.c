@@ -155,13 +155,13 @@ static int take_words(struct parser *p, enum key k, const char *also, struct rul
 	while (ret->word && span_word(&rest, &word)) {
 		if (!span_is_name(word, also))
 			return errtext_set(p->err, -EINVAL,
-					   "%s:%d: '%.*s' is no name; write '%s' with names "
+					   "%s:%d: '%.*s' is not a name; write '%s' with names "
 					   "between blanks",
 					   p->rule->file, p->line[k], (int)word.len, word.at,
 					   key_names[k]);
 		if (k == KEY_FACTS && !memchr(word.at, '.', word.len))
 			return errtext_set(p->err, -EINVAL,
-					   "%s:%d: '%.*s' is no fact; write VIEW.COLUMN",
+					   "%s:%d: '%.*s' is not a fact; write VIEW.COLUMN",
 					   p->rule->file, p->line[k], (int)word.len, word.at);
 		if (ret->nr == WORDS_MAX)
 			return errtext_set(p->err, -EINVAL,
@@ -348,19 +348,19 @@ int rule_param_parse(struct arena *a, const char *file, int line, const char *te
 				   file, line);
 	if (!span_is_name(name, "_-."))
 		return errtext_set(err, -EINVAL,
-				   "%s:%d: '%.*s' is no name of a parameter; use a-z, 0-9 and _",
+				   "%s:%d: '%.*s' is not a parameter name; use a-z, 0-9 and _",
 				   file, line, (int)name.len, name.at);
 	e = is_number(number) ? set_value(a, number, &p) : -ERANGE;
 	if (e == -ERANGE)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: '%.*s' is not a number; write it as 12, -3 or 0.25, "
-				   "its unit behind a blank",
+				   "its unit after a blank",
 				   file, line, (int)number.len, number.at);
 	span_word(&rest, &unit);
 	if (span_trim(rest).len)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: the unit '%.*s' is more than one word; put the reason "
-				   "behind --",
+				   "after --",
 				   file, line, (int)(unit.len + rest.len), unit.at);
 	if (reason)
 		why = span_trim((struct span){reason + 2, strlen(reason + 2)});

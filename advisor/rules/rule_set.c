@@ -160,7 +160,8 @@ static const char *read_text(struct arena *a, const char *path, size_t max, stru
 	else if (*ret_e)
 		errtext_set(err, *ret_e, "%s: cannot be read: %s", path, access_strerror(*ret_e));
 	else if (strlen(text) != len)
-		*ret_e = errtext_set(err, -EINVAL, "%s: holds a NUL byte; it is to be text", path);
+		*ret_e =
+			errtext_set(err, -EINVAL, "%s: contains a NUL byte; it must be text", path);
 	return *ret_e ? NULL : arena_bytes(a, text, len).data;
 }
 

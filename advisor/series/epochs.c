@@ -14,9 +14,8 @@
  * random reads would look like passes. */
 #define BEGUN_SHARE 0.5
 
-static const char once[] =
-	"the job read its files once, or more than twice in an interval, or later passes are not "
-	"seen";
+static const char once[] = "the job read its files only once, or more than twice per interval, or "
+			   "later passes were not observed";
 
 /* The number of passes, from what was read in each. */
 static size_t count_passes(const double *amounts)
@@ -51,7 +50,7 @@ static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pa
 	size_t i = 0, at;
 
 	if (begun_rest(rows, nr, pass + 1) > BEGUN_SHARE * amounts[1])
-		return "the files were read in pieces, whose order is not recorded";
+		return "the files were read in pieces, and the order of the pieces is not recorded";
 	for (; i < nr; i++) {
 		begun += rows[i].pass == pass + 1 ? rows[i].amount : 0;
 		if (begun > OUT_OF_ORDER * amounts[pass + 1])
@@ -69,7 +68,7 @@ static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pa
 			begins += rows[i].amount;
 	}
 	if (late > OUT_OF_ORDER * amounts[1])
-		return "files were read again before the others had been read";
+		return "some files were read again before all others had been read";
 	*ret_first = begins > ends ? at : at + 1;
 	return NULL;
 }
@@ -83,7 +82,7 @@ static const char *find_edges(const struct epochs_row *rows, size_t nr, const do
 		if (why)
 			return why;
 		if (ret_first[pass - 1] <= (pass > 1 ? ret_first[pass - 2] : 0))
-			return "the intervals are too long: one holds more than a pass";
+			return "the intervals are too long: one contains more than one pass";
 	}
 	return NULL;
 }
@@ -96,7 +95,7 @@ const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_pa
 
 	*ret_passes = 0;
 	if (!amounts)
-		return "there was not enough memory";
+		return "out of memory";
 	for (size_t i = 0; i < nr; i++) {
 		if (rows[i].pass <= EPOCHS_MAX)
 			amounts[rows[i].pass] += rows[i].amount;

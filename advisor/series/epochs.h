@@ -11,7 +11,7 @@
 
 enum { EPOCHS_MAX = 1000 };
 
-/* What an interval read of files for the pass-th time; by interval. */
+/* The amount that an interval read of files for the pass-th time; by interval. */
 struct epochs_row {
 	size_t interval; /* its number */
 	size_t pass;	 /* from 1 */

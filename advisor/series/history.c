@@ -363,11 +363,11 @@ static const char *say_too_few_runs(struct arena *arena, const struct past *p)
 	char text[256];
 
 	if (!p->of_name)
-		snprintf(text, sizeof(text), "the database has no earlier run of it");
+		snprintf(text, sizeof(text), "the database has no earlier run of this job");
 	else
 		snprintf(text, sizeof(text),
-			 "of %zu earlier %s of it %zu went to the end, the same way and over as "
-			 "much data; it takes %d",
+			 "it has %zu earlier %s, of which %zu completed the same command with as "
+			 "much data; at least %d are needed",
 			 p->of_name, p->of_name == 1 ? "run" : "runs", p->nr, SERIES_RUNS_MIN);
 	return arena_bytes(arena, text, strlen(text)).data;
 }
@@ -382,9 +382,9 @@ int history_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series
 	if (e == -EIO)
 		errtext_set(err, e, "cannot analyse the run (its history): %s", rows_error(db));
 	if (!e && !bytes_is(&p.now.state, "complete"))
-		ret->history_absent = "this run has no end: it is still going on, or was cut short";
+		ret->history_absent = "this run is still being recorded, or was cut short";
 	else if (!e && !p.now.rchar_bytes.known)
-		ret->history_absent = "how much the job read is not known";
+		ret->history_absent = "the amount of data that the job read is not known";
 	else if (!e && p.nr < SERIES_RUNS_MIN)
 		ret->history_absent = say_too_few_runs(arena, &p);
 	else if (!e)

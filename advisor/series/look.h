@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings in the cells of a job. Owns the choice of what to show when there is too much for a
- * reader. series_look() is in look.c.
+ * Selects what is reported about the cells of a job, if there is more than a reader can use.
+ * series_look() is in look.c.
  */
 #ifndef SERIES_LOOK_H
 #define SERIES_LOOK_H

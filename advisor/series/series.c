@@ -11,7 +11,7 @@
 #include "advisor/series/history.h"
 #include "advisor/series/look.h"
 
-/* More rows than a recorder keeps of a run, ten times over. */
+/* Ten times as many rows as a recorder keeps of a run. */
 enum { ROWS_MAX = 100000 };
 
 static double number_or_nan(struct rows *r)
@@ -21,8 +21,8 @@ static double number_or_nan(struct rows *r)
 	return v.known ? (double)v.value : NAN;
 }
 
-/* Versions that kept no budget saw waits by the per-read hook alone. The machine's row names one
- * memory cgroup: only of a lone job is it known whose it is. */
+/* Versions without a budget saw waits only by the per-read hook. The machine's row names one
+ * memory cgroup: its owner is known only if there is a single job. */
 static int load_intervals(sqlite3 *db, struct arena *scratch, int64_t job_id, size_t room,
 			  struct series_row *rows, size_t *ret_nr)
 {
@@ -63,7 +63,7 @@ static const char *too_few(struct arena *arena, size_t nr)
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		 "it was at work for %zu %s, and from fewer than %d nobody knows what is usual", nr,
+		 "only %zu %s had activity; at least %d are needed to find what is usual", nr,
 		 nr == 1 ? "interval" : "intervals", SERIES_CELLS_MIN);
 	return arena_bytes(arena, text, strlen(text)).data;
 }

@@ -19,7 +19,7 @@ enum {
 	SERIES_CHANGES_MAX = 12,
 	SERIES_ANOMALIES_MAX = 5,
 	SERIES_LINKS_MAX = 5,
-	SERIES_RUNS_MIN = 4, /* earlier ones that say what is usual */
+	SERIES_RUNS_MIN = 4, /* earlier runs needed to know what is usual */
 };
 
 /* The significance level, for p corrected for everything examined in a job. */
@@ -34,28 +34,29 @@ struct series_metric {
 		*unit; /* "pages/s", "bytes/s", "ratio", "tasks", "CPUs"; of history "pages", "s" */
 };
 
-/* From at_ns on the figure is another one. */
+/* A level that lasts after at_ns. */
 struct series_change {
 	const struct series_metric *metric;
 	int64_t at_ns;	      /* since the start of the run */
 	double before, after; /* medians of the stretches before and after it */
-	double p;	      /* corrected for all that were looked at in the job */
+	double p;	      /* corrected for everything examined in the job */
 };
 
-/* An interval, or intervals in a row, far from what lies around them. */
+/* One interval or several consecutive ones, far from their neighbourhood. */
 struct series_anomaly {
 	const struct series_metric *metric;
 	int64_t start_ns, duration_ns;
-	double value;	  /* the most extreme one */
-	double low, high; /* what would have been usual */
+	double value;	  /* the most extreme value */
+	double low, high; /* the usual range */
 	double score;	  /* robust standard deviations from the median of its stretch */
 };
 
-/* Two figures that go together, b after a by lag_ns (0: at once). */
+/* Two correlated figures, b after a by lag_ns (0: at the same time). */
 struct series_link {
 	const struct series_metric *a, *b;
-	int64_t lag_ns; /* never below 0: a is the one that comes first */
-	double rho;	/* rank correlation, -1..1, of what neither's own past explains */
+	int64_t lag_ns; /* at least 0: a comes first */
+	double rho;	/* rank correlation, -1..1, of the parts that the own past of neither
+			 * explains */
 	double p;	/* corrected for all pairs and lags */
 	size_t intervals;
 };
@@ -64,20 +65,21 @@ struct series_link {
 struct series_history {
 	const struct series_metric *metric;
 	double value, median;
-	double low, high; /* what a run like the earlier ones gives in 99 of 100 cases, for all
-			   * its figures at once */
-	size_t runs;	  /* earlier ones that were comparable */
-	bool unusual;	  /* outside of low..high */
-	struct opt_f64 trend_per_run; /* known where the figure moves from run to run (p < 0.01) */
+	/* Contains 99 of 100 runs like the earlier ones, for all figures together. */
+	double low, high;
+	size_t runs;  /* comparable earlier runs */
+	bool unusual; /* outside of low..high */
+	/* Known if the figure rises or falls from run to run (p < 0.01). */
+	struct opt_f64 trend_per_run;
 };
 
 struct series_job {
 	int64_t job_id;
-	const char *absent; /* why its intervals were not looked at; NULL: they were */
-	size_t intervals;   /* stretches of equal length that were looked at */
+	const char *absent; /* why its intervals were not analysed; NULL: they were */
+	size_t intervals;   /* analysed stretches of equal length */
 	int64_t interval_ns;
-	int64_t from_ns; /* what lies before was kept in too coarse steps; 0: all was looked at */
-	const struct series_metric **metrics; /* those that were looked at */
+	int64_t from_ns; /* earlier rows are too coarse; 0: all were analysed */
+	const struct series_metric **metrics; /* the analysed ones */
 	size_t nr_metrics;
 	struct series_change *changes; /* by time */
 	size_t nr_changes, more_changes;
@@ -85,7 +87,7 @@ struct series_job {
 	size_t nr_anomalies, more_anomalies;
 	struct series_link *links; /* the strongest one first */
 	size_t nr_links, more_links;
-	const char *history_absent; /* why it is absent, or NULL */
+	const char *history_absent; /* the reason if absent, else NULL */
 	struct series_history *history;
 	size_t nr_history;
 };

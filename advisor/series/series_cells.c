@@ -10,14 +10,14 @@
 #include "cachemon/figures/counters.h"
 #include "cachemon/figures/counts.h"
 
-/* A run that was kept in coarse steps is looked at as a whole where they are so many; else only as
- * far as it was kept in finer ones. An hour of minutes, 15 hours of quarters. */
+/* A run with coarse rows is analysed as a whole if it has at least this many of them; else only
+ * from where finer rows begin. An hour of minutes, 15 hours of 15 minutes. */
 enum { WHOLE_CELLS_MIN = 60 };
 
-/* Of fewer lookups a hit ratio is chance. */
+/* With fewer lookups a hit ratio is chance. */
 #define LOOKUPS_MIN 100
 
-/* Beyond it a sum of rows is damage, and no count. */
+/* A larger sum of rows is damaged. */
 #define COUNT_MAX 9e18
 
 static int by_start(const void *a, const void *b)
@@ -38,7 +38,7 @@ static bool is_active(const struct series_row *r)
 	return false;
 }
 
-/* From the job's first act to its last: it may have begun after the run, and ended before. */
+/* From the job's first act to its last: it may have begun after the run and ended before it. */
 static void trim_rows(struct series_row **rows, size_t *nr)
 {
 	while (*nr && !is_active(&(*rows)[*nr - 1]))
@@ -68,7 +68,7 @@ static int64_t longest_rolled(const struct series_row *rows, size_t nr)
 	return longest;
 }
 
-/* After the last row that is about as long. */
+/* After the last row of about that length. */
 static size_t behind_rolled(const struct series_row *rows, size_t nr, int64_t length_ns)
 {
 	size_t behind = 0;
@@ -93,7 +93,7 @@ static int median_length(const struct series_row *rows, size_t nr, int64_t *ret)
 	return 0;
 }
 
-/* How long cells are, and from which row on. */
+/* The length of the cells, and the first row to use. */
 static int choose_length(struct series_row **rows, size_t *nr, struct series_cells *c)
 {
 	int64_t length = longest_rolled(*rows, *nr);
@@ -103,7 +103,7 @@ static int choose_length(struct series_row **rows, size_t *nr, struct series_cel
 	while (length && total_ns(*rows, *nr) / length < WHOLE_CELLS_MIN) {
 		size_t behind = behind_rolled(*rows, *nr, length);
 
-		/* A job that is over since, kept in nothing else. */
+		/* The job ended early, and all of its rows are coarse. */
 		if (behind == *nr)
 			break;
 		*rows += behind;
@@ -126,7 +126,7 @@ struct open_cell {
 	double v[INPUT_NR];
 };
 
-/* NAN of what is not known: fmax() would take it for none. */
+/* NAN if not known: fmax() would return 0. */
 static double rate_over(double sum, double by)
 {
 	return isnan(sum) || !(by > 0) ? NAN : fmax(sum, 0) / by;
@@ -148,7 +148,7 @@ static double hit_ratio(const struct open_cell *o)
 	return d.hit_ratio.known ? d.hit_ratio.value : NAN;
 }
 
-/* last: of the cell that ends where this one begins; NAN if there is no such cell. */
+/* last: values of the cell that ends where this one begins; NAN if there is no such cell. */
 static void put_figures(struct series_cells *c, const struct open_cell *o, const double *last)
 {
 	double s = (double)o->duration_ns / 1e9;
@@ -202,7 +202,7 @@ static void fill_cells(const struct series_row *rows, size_t nr, struct series_c
 	int64_t end_ns = rows[0].start_ns;
 
 	for (size_t i = 0; i < nr && c->nr < room; i++) {
-		/* Intervals that were lost: the next cell has none before it. */
+		/* Intervals were lost: the next cell has no predecessor. */
 		if (rows[i].start_ns - end_ns > c->length_ns / 2) {
 			if (o.duration_ns)
 				close_cell(c, &o, last);
@@ -250,9 +250,8 @@ int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
 
 #define MIB 1048576.0
 
-/* 100 pages a second are 400 KiB/s: no device notices them. A twentieth of a ratio is what a reader
- * of a report would call another one. Memory that moves by less than 4 MiB/s takes minutes to
- * matter. */
+/* 100 pages/s are 400 KiB/s, which no device notices. A difference of a twentieth in a ratio
+ * matters to a reader. Memory that changes by less than 4 MiB/s takes minutes to matter. */
 #define FEW_PAGES  100
 #define FEW_BYTES  (4 * MIB)
 #define FEW_SHARE  0.05
@@ -296,14 +295,14 @@ double series_lowest(enum series_figure f)
 	return f >= FIGURE_AVAILABLE ? -INFINITY : 0;
 }
 
-#define A_LOOKUP  "misses are counted among lookups"
-#define A_READ	  "a read looks up each of its pages, and its misses are among them"
-#define A_VOLUME  "readahead goes as far as the reading does, and begins with a miss"
-#define A_REFAULT "a page that comes again is a miss, or prefetched"
-#define AN_EVENT  "pages evicted unused are counted among evictions"
-#define A_GROWTH  "what comes into the cache and what leaves it is its growth"
-#define A_PART	  "the job's page cache is part of its memory"
-#define A_COPY	  "to read is to copy, which takes CPU time in any job"
+#define A_LOOKUP  "lookups include misses"
+#define A_READ	  "a read looks up each of its pages, including the misses"
+#define A_VOLUME  "readahead begins with a miss and follows the reads"
+#define A_REFAULT "a refault is a miss or a prefetch"
+#define AN_EVENT  "evictions include pages evicted unused"
+#define A_GROWTH  "the cache grows by added pages and shrinks by evictions"
+#define A_PART	  "the job's memory includes its page cache"
+#define A_COPY	  "reads copy data, which takes CPU time in any job"
 
 static const struct {
 	enum series_figure a, b;

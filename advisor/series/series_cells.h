@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The intervals of a job as cells of about equal length, in order of time, with each figure of
- * each; NAN is not known. Owns how intervals that were kept in several lengths get one; and the
- * list of figures: from when on a difference matters, and which are bound to each other by how they
- * are counted. (Cells of equal work, to compare runs, are compare/cells.h.)
+ * The intervals of a job as cells of about equal length, in order of time, with every figure of
+ * each; NAN is unknown. Owns the conversion of intervals of several lengths, and the list of
+ * figures: which difference matters, and which figures are related by definition. (Cells of equal
+ * work, for comparing runs, are in compare/cells.h.)
  */
 #ifndef SERIES_CELLS_H
 #define SERIES_CELLS_H
@@ -30,11 +30,11 @@ enum series_figure {
 };
 
 const struct series_metric *series_metric(enum series_figure f);
-/* A difference below it does not matter, whatever it is of; in the metric's unit. */
+/* A smaller difference never matters; in the metric's unit. */
 double series_least(enum series_figure f);
-/* 0; of a growth, which may be below it, -INFINITY. */
+/* 0; -INFINITY for a growth, which may be negative. */
 double series_lowest(enum series_figure f);
-/* Why the two say no more together than each alone; NULL: they do. */
+/* Why two figures are related by definition; NULL: they are not. */
 const char *series_bound(enum series_figure a, enum series_figure b);
 
 enum { SERIES_MAX = 2048 };
@@ -50,7 +50,7 @@ enum series_input {
 	INPUT_EVICTED,
 	INPUT_REFAULTS,
 	INPUT_STALL_NS,
-	INPUT_SUMS, /* those above add up; those below are as of the end of the row */
+	INPUT_SUMS, /* the inputs above are sums; those below are values at the end of the row */
 	INPUT_AVAILABLE = INPUT_SUMS,
 	INPUT_JOB_MEMORY,
 	INPUT_JOB_FILES,
@@ -60,19 +60,19 @@ enum series_input {
 struct series_row {
 	int64_t start_ns, duration_ns;
 	bool partial; /* reads were not watched throughout */
-	bool rolled;  /* made of several intervals */
+	bool rolled;  /* merged from several intervals */
 	double v[INPUT_NR];
 };
 
 struct series_cells {
 	size_t nr;
 	int64_t length_ns;   /* of a cell, about */
-	int64_t left_out_ns; /* cells begin here, as what lies before is kept too coarsely; or 0 */
+	int64_t left_out_ns; /* cells begin here, because earlier rows are too coarse; or 0 */
 	int64_t *start_ns, *end_ns;
 	double *v[FIGURE_NR];
 };
 
-/* rows in any order; they are put in order of time. nr 0: none. 0 or -ENOMEM. */
+/* rows may be in any order, and are sorted by time. nr 0: no rows. 0 or -ENOMEM. */
 int series_cells_make(struct series_row *rows, size_t nr, struct arena *arena,
 		      struct series_cells *ret);
 

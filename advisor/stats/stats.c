@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cachemon/base/order.h"
 
@@ -171,7 +172,7 @@ double stats_student_quantile(double p, double df)
 	return p < 0.5 ? -high : high;
 }
 
-/* Autocorrelation is known with an error: it is taken for higher than it looks. */
+/* The estimated autocorrelation has an error, so a larger one is used. */
 #define TIME_MARGIN 1.3
 #define LAG_MAX	    0.995
 
@@ -185,9 +186,9 @@ double stats_lagged(const double *r, size_t nr, size_t lag)
 }
 
 /*
- * How many cells one independent value is spread over: 1 + 2 x the sum of the autocorrelations, as
- * long as pairs of them stay positive and fall (Geyer's initial monotone sequence). fitted: means
- * that were taken out, each of which lowers every autocorrelation by 1 / nr.
+ * The number of cells per independent value: 1 + 2 x the sum of the autocorrelations, as long as
+ * pairs of them stay positive and decrease (Geyer's initial monotone sequence). fitted: number of
+ * subtracted means, each of which lowers every autocorrelation by 1 / nr.
  */
 static double correlation_time(const double *r, size_t nr, size_t fitted)
 {
@@ -223,7 +224,7 @@ double stats_phi(const double *r, size_t nr, size_t fitted, double margin)
 	return fmax(phi, (time - 1) / (time + 1));
 }
 
-/* The least that is left, or nr. There is never more than a handful: no need to sort. */
+/* Index of the smallest remaining value, or nr. There are few values: no need to sort. */
 static size_t least_of(const double *p, const bool *done, size_t nr)
 {
 	size_t at = nr;
@@ -253,6 +254,20 @@ void stats_holm(double *p, size_t nr)
 	}
 }
 
+double stats_holm_level(const double *p, size_t nr, size_t at, double level)
+{
+	double adjusted[nr + 1];
+	size_t left = 1;
+
+	memcpy(adjusted, p, nr * sizeof(*p));
+	adjusted[at] = 1;
+	stats_holm(adjusted, nr);
+	/* Those that are significant without this test step down before it. */
+	for (size_t i = 0; i < nr; i++)
+		left += i != at && adjusted[i] > level;
+	return level / (double)left;
+}
+
 enum { STEPS = 200 };
 
 static double density(double z)
@@ -260,9 +275,9 @@ static double density(double z)
 	return exp(-z * z / 2) / sqrt(2 * M_PI);
 }
 
-/* Below it the formulas mean nothing; the probability is large. */
+/* Below it the formulas are invalid; the probability is large. */
 #define Z_LEAST 1.5
-/* Above it there is no number that small. */
+/* Above it the result underflows. */
 #define Z_MOST 38.0
 
 /* The supremum of a standardised Brownian bridge: Csorgo and Horvath, Limit Theorems in
@@ -278,7 +293,7 @@ double stats_tail_split(double z, double share)
 	return fmin(z * density(z) * (length * (1 - 1 / (z * z)) + 4 / (z * z)), 1);
 }
 
-/* The overshoot of a walk in steps: Siegmund, Sequential Analysis (1985). */
+/* The overshoot of a walk with discrete steps: Siegmund, Sequential Analysis (1985). */
 static double overshoot(double x)
 {
 	return exp(-0.583 * x);
@@ -294,7 +309,7 @@ double stats_tail_arc(double z, double worth, double share)
 		return 1;
 	if (z > Z_MOST)
 		return 0;
-	/* Even steps of log(t / (1 - t)), as the density is largest at both ends. */
+	/* Even steps of log(t / (1 - t)), because the density is largest at both ends. */
 	for (int i = 0; i < STEPS; i++) {
 		double end = log((1 - share) / share);
 		double u = -end + 2 * end * (i + 0.5) / STEPS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What verifiers and helpers of 5.10 can do; full/abilities.bpf.h describes each name. */
+/* Abilities of verifiers and helpers of 5.10; full/abilities.bpf.h describes each name. */
 #ifndef BASIC_ABILITIES_BPF_H
 #define BASIC_ABILITIES_BPF_H
 

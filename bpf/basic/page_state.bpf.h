@@ -108,7 +108,7 @@ static __noinline int block_enter(struct file_key *file, __u64 base, struct bloc
 	return b != NULL;
 }
 
-/* Those of the block that came ahead of the request. */
+/* The number of the block's added pages that are ahead of the request. */
 static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 {
 	__u64 n = 0;

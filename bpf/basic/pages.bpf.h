@@ -12,7 +12,7 @@
 #include "bpf/roles/advice.bpf.h"
 #include "bpf/roles/causes.bpf.h"
 
-/* Of an add. */
+/* The arguments of an add. */
 struct page_work {
 	struct added a;
 	struct page_range r;

@@ -38,7 +38,7 @@ static __always_inline __u32 call_does(long nr, __u32 *ret_arg)
 	}
 }
 
-/* What the running task is doing, and to which file (without a file its key is unchanged). */
+/* The action of the running task, and its file (without a file its key is unchanged). */
 GLOBAL int task_does(struct live *l, struct file_key *reached)
 {
 	struct task_struct *t;

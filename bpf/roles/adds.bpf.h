@@ -122,15 +122,6 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	return 0;
 }
 
-/* The position of its highest bit, at most 15, without branches, each of which verifiers would
- * walk. */
-static __always_inline __u32 log2_bucket(__u64 n)
-{
-	for (int by = 1; by < 64; by *= 2)
-		n |= n >> by;
-	return popcount64((n & 0xffff) | 1) - 1;
-}
-
 /* The window grew, or returned pages. It moves between histogram buckets as its pages arrive, so
  * the histogram is always right without an event at the end of a window. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
@@ -153,10 +144,10 @@ GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 			: kind == WIN_ASYNC ? C_windows_async
 					    : C_windows_forced,
 			by);
-		row_add(row, C_window_log2_0 + log2_bucket(before | after), by);
+		row_add(row, C_window_log2_0 + log2_at_most(before | after, 15), by);
 	} else if ((before ^ after) > (before & after)) { /* the highest bit changed */
-		row_add(row, C_window_log2_0 + log2_bucket(before), -1);
-		row_add(row, C_window_log2_0 + log2_bucket(after), 1);
+		row_add(row, C_window_log2_0 + log2_at_most(before, 15), -1);
+		row_add(row, C_window_log2_0 + log2_at_most(after, 15), 1);
 	}
 	return 0;
 }

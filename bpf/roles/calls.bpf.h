@@ -287,9 +287,9 @@ GLOBAL int due_next_part(struct live *l, __u64 inode)
 
 /*
  * The next part of a call in parts; begin: the first byte of the event, or of its page. upto: the
- * end of what is asked for, where the hook tells. Up to 6.4 a full pipe ends a part whose last page
- * is looked up all the same: that asks for the same end as before. So may the rest of a call that
- * fits a pipe but for the page; either is in what is due.
+ * end of the request, if the hook shows it. Up to 6.4 a full pipe ends a part, but the part's last
+ * page is looked up again, with the same end as before. So may the rest of a call that fits a pipe
+ * except for the page; due_bytes includes both.
  */
 static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 begin,
 					  __u64 last, __u64 upto)

@@ -72,8 +72,8 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 		return EVICT_RECLAIM_MEMCG;
 	if (l->s.scope)
 		return l->s.scope - 1;
-	/* Truncation reduces i_size before it drops pages; pages of an unlinked file go with the
-	 * inode, when its last open file is closed. */
+	/* Truncation reduces i_size before it drops pages; pages of an unlinked file are evicted
+	 * with the inode, when its last open file is closed. */
 	if ((!READ(inode, i_nlink) && inode_goes(inode)) ||
 	    (__u64)READ(inode, i_size) <= index << page_shift)
 		return EVICT_TRUNCATE;

@@ -95,8 +95,7 @@ GLOBAL int fault(struct live *l, __u64 mapping_addr, __u64 index)
 	/* The retry of a fault that slept: if the page was prefetched, it came late. */
 	waited = again && s->stalls && s->stall_kind == STALL_FAULT && s->stall_id == s->fault_id;
 	settle(l, addr_of(l, inode), index, index, waited ? C_used_late : C_used);
-	/* The folio is mapped as a whole, so the use of its other pages is invisible from now
-	 * on. */
+	/* The folio is mapped as a whole, so the use of its other pages becomes invisible. */
 	if (folio_span(l, mapping, index, &first, &last) && first != last)
 		settle(l, addr_of(l, inode), first, last, C_untracked);
 	settle_asked(l);

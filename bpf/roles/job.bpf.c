@@ -17,8 +17,7 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 
 	if (s->stall_kind != kind || s->stall_id != id) {
 		read_wait_finish(l, NO_CALL);
-		s->stall_ns = 0;
-		s->stalls = 0;
+		stall_forget(s);
 		s->flags &= ~TASK_AWAITED;
 	}
 	s->stall_kind = kind;

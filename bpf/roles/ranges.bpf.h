@@ -395,7 +395,8 @@ GLOBAL int call_from_regs(struct live *l, __u64 mapping, __u64 index, __u64 last
 	return 0;
 }
 
-/* What a function shows of the call. For sendfile and similar calls it is one pipe's worth. */
+/* The part of the call that a function shows. For sendfile and similar calls it is one pipe's
+ * worth. */
 static __always_inline void call_from_now(struct live *l, struct inode *inode, __u64 index,
 					  __u64 last, struct call *c)
 {

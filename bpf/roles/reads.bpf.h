@@ -21,6 +21,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	struct inode *inode = READ(mapping, host);
 	struct task_state *s;
 	__u64 first, end, n;
+	struct file_key file;
 	struct file_row *row;
 
 	if (!l)
@@ -32,6 +33,8 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
 	waiter_note(l, s->stall_ns, s->stalls);
+	file_key_of(inode, &file);
+	stall_charged(l, &file);
 	if (!(s->flags & TASK_AWAITED) || (index >= s->miss_first && index <= s->miss_last))
 		goto out;
 	if (!folio_span(l, mapping, index, &first, &end))
@@ -52,8 +55,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row_add(row, C_delayed_hits, end - first + 1);
 	settle(l, addr_of(l, inode), first, end, C_used_late);
 out:
-	s->stall_ns = 0;
-	s->stalls = 0;
+	stall_forget(s);
 	s->stall_kind = 0;
 	s->flags &= ~TASK_AWAITED;
 	return 0;
@@ -64,6 +66,7 @@ out:
 static __always_inline void ring_woke(struct live *l, struct inode *inode, bool by_call, bool retry)
 {
 	struct task_state *s = &l->s;
+	struct file_key file;
 	struct file_row *row;
 
 	if (by_call && !retry) {
@@ -74,7 +77,8 @@ static __always_inline void ring_woke(struct live *l, struct inode *inode, bool 
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
 	waiter_note(l, s->stall_ns, s->stalls);
-	ring_forget(s);
+	file_key_of(inode, &file);
+	stall_charged(l, &file);
 }
 
 /* The function is seen before its lookup, so the call has also read what others added meanwhile. */

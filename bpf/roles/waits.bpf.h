@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a read waits for, found when the task goes to sleep: the file, from the descriptor of its
- * system call, which needs no per-read hook. If that hook is a function, it runs before the wait,
- * so the page is found here too: a lookup ends with the first folio that is not read yet.
+ * The page that a read waits for, found when the task goes to sleep: the file, from the descriptor
+ * of its system call, which needs no per-read hook. If that hook is a function, it runs before the
+ * wait, so the page is found here too: a lookup ends with the first folio that is not read yet.
  */
 #ifndef WAITS_BPF_H
 #define WAITS_BPF_H

@@ -76,6 +76,8 @@ static __noinline int wait_charge(struct live *l, const struct file_key *file, e
 	counts_add(at, C_stall_ns, stall_ns);
 	counts_add(at, C_stalls, stalls);
 	waiter_note(l, stall_ns, stalls);
+	if (stalls)
+		stall_charged(l, file);
 	return 0;
 }
 
@@ -98,8 +100,6 @@ GLOBAL int fault_finish(struct live *l)
 	if (s->stall_kind == STALL_FAULT && s->stall_ns) {
 		stall_ns = s->stall_ns;
 		stalls = s->stalls;
-		s->stall_ns = 0;
-		s->stalls = 0;
 	}
 	s->fault_inode = 0;
 	wait_charge(l, &s->fault_file, kind, stall_ns, stalls);
@@ -109,10 +109,8 @@ GLOBAL int fault_finish(struct live *l)
 /* A read is submitted: earlier waits for the ring were for something else. */
 static __always_inline void ring_forget(struct task_state *s)
 {
-	if (s->stall_kind != STALL_URING)
-		return;
-	s->stall_ns = 0;
-	s->stalls = 0;
+	if (s->stall_kind == STALL_URING)
+		stall_forget(s);
 }
 
 #define NO_CALL (~0ull) /* no call goes on */
@@ -129,8 +127,7 @@ static __always_inline void read_wait_finish(struct live *l, __u64 syscr)
 		return;
 	if (s->wait_file.ino)
 		wait_charge(l, &s->wait_file, C_NR, s->stall_ns, s->stalls);
-	s->stall_ns = 0;
-	s->stalls = 0;
+	stall_forget(s);
 }
 
 #endif

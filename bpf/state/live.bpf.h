@@ -61,7 +61,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
-/* What it used and read earlier is not the job's. */
+/* Its earlier CPU time and reads are not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
@@ -123,6 +123,56 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 	l->s.flags |= TASK_DIRTY;
 }
 
+/* The sleeps so far are charged, or not the page cache's. */
+static __always_inline void stall_forget(struct task_state *s)
+{
+	s->stall_ns = 0;
+	if (!s->stalls)
+		return;
+	s->stalls = 0;
+	__builtin_memset(s->sleeps, 0, sizeof(s->sleeps));
+}
+
+static const struct wait_row zero_waits;
+
+static __noinline struct wait_row *wait_row_of(const struct file_key *file, __u32 at_epoch)
+{
+	struct file_key key = *file;
+	bool b = at_epoch & 1;
+	struct wait_row *row;
+
+	row = b ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
+	if (row)
+		return row;
+	if (b)
+		bpf_map_update_elem(&waits_b, &key, &zero_waits, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&waits_a, &key, &zero_waits, BPF_NOEXIST);
+	return b ? bpf_map_lookup_elem(&waits_b, &key) : bpf_map_lookup_elem(&waits_a, &key);
+}
+
+/* The sleeps that the row of this file has just got, by length. */
+GLOBAL int stall_charged(struct live *l, const struct file_key *file)
+{
+	struct wait_row *row;
+	struct job_row *job;
+	__u32 slot;
+
+	if (!l || !file)
+		return 0;
+	slot = l->s.job;
+	job = bpf_map_lookup_elem(&jobs, &slot);
+	if (job)
+		for (int i = 0; i < WAIT_BUCKETS; i++)
+			job->sleeps[i] += l->s.sleeps[i];
+	row = slot == JOB_WATCHED ? wait_row_of(file, l->epoch) : NULL;
+	for (int i = 0; row && i < WAIT_BUCKETS; i++)
+		if (l->s.sleeps[i])
+			__sync_fetch_and_add(&row->sleeps[i], l->s.sleeps[i]);
+	stall_forget(&l->s);
+	return 0;
+}
+
 /* Makes l the state of t, which runs or is about to. */
 static __always_inline void live_load(struct live *l, struct task_struct *t)
 {
@@ -143,8 +193,13 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	}
 	live_belongs(l, t, job_of(t, st));
 	if (l->s.sleep_start_ns) {
-		l->s.stall_ns += bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		__u64 ns = bpf_ktime_get_ns() - l->s.sleep_start_ns;
+		__u32 bucket = log2_at_most(ns >> WAIT_SHIFT, WAIT_BUCKETS - 1);
+
+		l->s.stall_ns += ns;
 		l->s.stalls++;
+		if (bucket < WAIT_BUCKETS)
+			l->s.sleeps[bucket]++;
 		l->s.sleep_start_ns = 0;
 		l->s.flags |= TASK_DIRTY;
 	}

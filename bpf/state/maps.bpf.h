@@ -124,6 +124,22 @@ struct {
 	__type(value, struct job_row);
 } jobs SEC(".maps");
 
+/* Lengths of the job's sleeps by file, in generations like rows. A file without room has none here,
+ * which user space sees by its number of sleeps. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITS);
+	__type(key, struct file_key);
+	__type(value, struct wait_row);
+} waits_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITS);
+	__type(key, struct file_key);
+	__type(value, struct wait_row);
+} waits_b SEC(".maps");
+
 /* Names that were sent already. It is a cache, so an LRU may drop a name, which is then sent
  * again. */
 struct {
@@ -267,6 +283,14 @@ static __always_inline int popcount64(__u64 x)
 	x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
 	return (x * 0x0101010101010101ull) >> 56;
+}
+
+/* The position of its highest bit, most at most: no branch, each of which verifiers follow. */
+static __always_inline __u32 log2_at_most(__u64 n, __u32 most)
+{
+	for (int by = 1; by < 64; by *= 2)
+		n |= n >> by;
+	return popcount64((n & ((2ull << most) - 1)) | 1) - 1;
 }
 
 /* How many of this range are submitted and not counted yet. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What programs know about a task. Owns the layout; tasks.bpf.h of the build finds it. */
+/* The programs' state of a task. Owns the layout; tasks.bpf.h of the build finds it. */
 #ifndef TASKS_BPF_H
 #define TASKS_BPF_H
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only way to open what somebody named: the database, reports, rules, notes, keys, directories.
- * A privileged process opens these with its invoker's rights, never its own, and checks the type of
- * what it opened. Owns the change of identity and the opening; base/file reads the kernel's files
- * (/proc, /sys). A verb that measures surrounds each access with access_enter() and access_leave().
- * The other verbs, and the child of invoker_run(), permanently become the invoker before they open
- * anything.
+ * The only way to open files named by a user: the database, reports, rules, notes, keys,
+ * directories. A privileged process opens these with its invoker's rights, never its own, and
+ * checks the type of what it opened. Owns the change of identity and the opening; base/file reads
+ * the kernel's files (/proc, /sys).
  */
 #ifndef ACCESS_H
 #define ACCESS_H

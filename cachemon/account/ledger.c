@@ -6,9 +6,9 @@
 #include "cachemon/account/ledger_impl.h"
 
 /*
- * 8192 files + 1/4 slack x 1.1 KiB = 11 MiB; 4096 directories x 1.3 KiB = 5.2 MiB; the set of
+ * 8192 files + 1/4 slack x 1.3 KiB = 13 MiB; 4096 directories x 1.3 KiB = 5.2 MiB; the set of
  * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.2 KiB = 0.8 MiB;
- * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 51 MiB. A name is
+ * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 53 MiB. A name is
  * some 100 bytes, so a million files take 29 MiB.
  */
 struct ledger_limits ledger_limits_default(void)
@@ -129,6 +129,8 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 		files_apply(l, &s->files[i]);
 		advice_name(l, &s->files[i]);
 	}
+	for (size_t i = 0; i < s->nr_waits; i++)
+		files_wait(l, &s->waits[i]);
 	/* Files first, so that their directories are known. */
 	if (s->evictions)
 		interference_apply(l, s);
@@ -273,6 +275,8 @@ static void each_mark(struct ledger *l, void (*visit)(struct ledger_mark *m))
 void ledger_written(struct ledger *l)
 {
 	each_mark(l, mark_written);
+	for (size_t i = 0; i < l->nr_files; i++)
+		l->files[i]->slept = l->files[i]->slept && l->files[i]->mark.dirty;
 	l->nr_dead = 0;
 }
 

@@ -261,6 +261,18 @@ void files_apply(struct ledger *l, const struct sample_file *sf)
 	add_to_file(l, f, sf);
 }
 
+void files_wait(struct ledger *l, const struct sample_wait *w)
+{
+	struct ledger_file *f = file_find(l, &w->file, JOB_WATCHED);
+
+	if (!f)
+		return;
+	for (int i = 0; i < WAIT_BUCKETS; i++)
+		f->sleeps[i] += w->row.sleeps[i];
+	f->slept = true;
+	f->mark.dirty = true;
+}
+
 static int by_activity_falling(const void *a, const void *b)
 {
 	const struct ledger_file *const *fa = a;

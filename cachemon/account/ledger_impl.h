@@ -74,6 +74,8 @@ int ledger_compare_activity(const struct counters *a, const struct counters *b);
 /* ledger_file.c */
 int files_init(struct ledger *l);
 void files_apply(struct ledger *l, const struct sample_file *sf);
+/* After the files of the sample. A file without a row has no lengths of waits. */
+void files_wait(struct ledger *l, const struct sample_wait *w);
 void files_finish(struct ledger *l);
 struct ledger_file *file_find(const struct ledger *l, const struct file_key *key, uint32_t job);
 

@@ -46,6 +46,8 @@ struct ledger_file {
 	struct counters total;
 	uint64_t last_seq; /* sample that last changed it: last */
 	struct counters last;
+	uint64_t sleeps[WAIT_BUCKETS]; /* by length */
+	bool slept;		       /* sleeps differs from the database */
 };
 
 struct ledger_filesystem {

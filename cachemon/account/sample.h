@@ -85,6 +85,13 @@ struct sample_job {
 	uint64_t syscr_calls;
 	uint64_t processes;
 	uint64_t alive; /* still running: at the end, those that outlive the command */
+	uint64_t sleeps[WAIT_BUCKETS]; /* that stalls counts, by their length */
+};
+
+/* Sleeps of the watched job's tasks for a file in the interval. */
+struct sample_wait {
+	struct file_key file;
+	struct wait_row row;
 };
 
 /* The cost of a run, in parts that add up to the total. */
@@ -137,6 +144,8 @@ struct sample {
 	size_t nr_files;
 	/* Counts of files without a row (map full), per job slot: part of the job's totals. */
 	int64_t rest[JOB_NR][C_NR];
+	const struct sample_wait *waits;
+	size_t nr_waits;
 	const struct sample_advice *advice;
 	size_t nr_advice;
 	const struct sample_filesystem *filesystems; /* all filesystems seen so far */

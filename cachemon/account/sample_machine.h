@@ -30,6 +30,9 @@ struct sample_device {
 	uint32_t dev; /* as of struct file_key */
 	char name[64];
 	int64_t rotational, read_ahead_kb, max_sectors_kb, io_pages;
+	/* Since the start of the run, of all processes: ended requests, and the sum of their times.
+	 */
+	int64_t reads, read_ms;
 	bool network;
 };
 

@@ -4,14 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char nothing_seen[] = "no slice saw such a read";
-static const char too_few[] = "too few slices saw reads to say how exact an estimate would be";
-static const char uncounted[] = "the kernel does not count the bytes of AIO, io_uring and splice, "
-				"so no slice stands for the "
-				"time between slices";
-static const char lost[] = "the bytes that the job's tasks read could not be looked up once";
-static const char fewer_than_misses[] =
-	"the estimate is below the misses, each of which is a lookup";
+static const char nothing_seen[] = "no slice contained such a read";
+static const char too_few[] = "too few slices contained reads to compute an interval";
+static const char uncounted[] = "the kernel does not count bytes read by AIO, io_uring and splice, "
+				"so slices do not represent the time between them";
+static const char lost[] =
+	"the bytes read by the job's tasks could not be read from /proc at least once";
+static const char fewer_than_misses[] = "the estimate is below the number of misses";
 static const char too_wide[] =
 	"the 90 % interval of the estimate is wider than a quarter of its value";
 
@@ -217,7 +216,7 @@ static bool are_uncounted(const struct seen_in_all *sum)
 	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
 }
 
-/* A figure per byte, or per call, of files: its value if all reads are of files. */
+/* A figure per byte, or per call, of files: its value if everything read is from files. */
 static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
 {
 	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];

@@ -48,7 +48,7 @@ static void emit(struct traces *t, struct traced_file *f, const struct trace_eve
 	if (!f->live)
 		return;
 	if (!data_room(t, f)) {
-		traces_end(f, "its events could not be kept until they were written");
+		traces_end(f, "events were lost before they were written");
 		return;
 	}
 	n = trace_encode(&f->coder, e, f->data_max - f->data_bytes, f->data + f->data_bytes);
@@ -70,7 +70,7 @@ static uint32_t actor_of(struct traced_file *f, uint32_t tid)
 		if (f->actors[i] == tid)
 			return f->last_actor = i;
 	if (f->nr_actors >= ACTORS_MAX || vec_reserve(f->actors, f->max_actors, f->nr_actors + 1)) {
-		traces_end(f, "more tasks used it than are told apart");
+		traces_end(f, "too many tasks used it to distinguish them");
 		return 0;
 	}
 	f->actors[f->nr_actors] = tid;
@@ -102,7 +102,7 @@ static struct description *description_add(struct traced_file *f, uint64_t file)
 
 	if (f->nr_descriptions >= DESCRIPTIONS_MAX ||
 	    vec_reserve(f->descriptions, f->max_descriptions, f->nr_descriptions + 1)) {
-		traces_end(f, "it was opened more often at once than is told apart");
+		traces_end(f, "it was open too many times at once to distinguish the open files");
 		return NULL;
 	}
 	f->last_description = f->nr_descriptions;
@@ -180,7 +180,9 @@ static void map_of(struct traces *t, struct traced_file *f, const struct trace_r
 	if (i == f->nr_mappings) {
 		if (f->nr_mappings >= MAPPINGS_MAX ||
 		    vec_reserve(f->mappings, f->max_mappings, f->nr_mappings + 1)) {
-			traces_end(f, "it was mapped more often than is told apart");
+			traces_end(
+				f,
+				"it was mapped too many times at once to distinguish the mappings");
 			return;
 		}
 		f->mappings[f->nr_mappings++] = is;

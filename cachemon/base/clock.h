@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC: nobody sets it. */
+/* CLOCK_MONOTONIC: cannot be set. */
 static inline uint64_t clock_now_ns(void)
 {
 	struct timespec t;

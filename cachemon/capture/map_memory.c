@@ -71,6 +71,10 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 		 HASH_EXTRA + sizeof(struct advice_key) + sizeof(struct advice_row), 0},
 		{"evictors_a", NR_EVICTORS, HASH_EXTRA + sizeof(struct evictor_key) + 8, 0},
 		{"evictors_b", NR_EVICTORS, HASH_EXTRA + sizeof(struct evictor_key) + 8, 0},
+		{"waits_a", NR_WAITS,
+		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct wait_row), 0},
+		{"waits_b", NR_WAITS,
+		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct wait_row), 0},
 		{"adders", NR_ADDERS, HASH_EXTRA + sizeof(struct adder_key) + 8, 0},
 		{"waiters_a", NR_WAITERS, HASH_EXTRA + 8 + sizeof(struct waiter), 0},
 		{"waiters_b", NR_WAITERS, HASH_EXTRA + 8 + sizeof(struct waiter), 0},
@@ -124,8 +128,8 @@ static int check_memlock(uint64_t bytes, bool for_run, struct errtext *err)
 	if (!for_run && privileges_permitted() & PRIVILEGE(CAP_SYS_RESOURCE))
 		return 0;
 	return errtext_set(err, -EPERM,
-			   "the probes take %s of locked memory and the limit is %s: raise it "
-			   "(ulimit -l, LimitMEMLOCK=), or give CAP_SYS_RESOURCE, which may",
+			   "the probes need %s of locked memory, but the limit is %s: raise it "
+			   "(ulimit -l, LimitMEMLOCK=), or grant CAP_SYS_RESOURCE",
 			   human_bytes(bytes).text, human_bytes(limit).text);
 }
 
@@ -189,8 +193,8 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 		wait_for_room(&mounts, bytes, room);
 		if (room->bytes < bytes)
 			r = errtext_set(err, -ENOMEM,
-					"the probes take %s of memory, and of the limit of %s of "
-					"the cgroup cachemon runs in (%s) %s are left: raise it, "
+					"the probes need %s of memory, but in the limit of %s of "
+					"cachemon's cgroup (%s) only %s are left: raise the limit, "
 					"or run cachemon in another cgroup",
 					human_bytes(bytes).text,
 					human_bytes(room->limit_bytes).text, room->cgroup,

@@ -310,7 +310,8 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 		return errtext_set(err, r, "cannot write the maps: %s", strerror(-r));
 	r = find_regs(set);
 	if (r)
-		return errtext_set(err, r, "cannot find the registers of tasks: %s", strerror(-r));
+		return errtext_set(err, r, "cannot find the saved registers of tasks: %s",
+				   strerror(-r));
 	return attach_programs(set, config->caps, plan, err);
 }
 
@@ -339,7 +340,7 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	set->kprobe_misses = config->caps->kprobe_misses == CAPS_YES;
 	r = grace_open(&set->grace);
 	if (r)
-		errtext_set(err, r, "cannot make the maps to wait by: %s", strerror(-r));
+		errtext_set(err, r, "cannot create the maps for waiting: %s", strerror(-r));
 	while (!r) {
 		r = try_plan(config, plan, set, err);
 		if (r != -EAGAIN)

@@ -40,11 +40,11 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 		uint32_t tgid = tgids[i], one = 1;
 
 		if (bpf_map_update_elem(fd, &tgid, &one, BPF_ANY))
-			return errtext_set(err, -errno, "too many processes to take into the job");
+			return errtext_set(err, -errno, "too many processes to add to the job");
 	}
 	r = seed_all(set);
 	if (r)
-		return errtext_set(err, r, "cannot look at the running tasks: %s", strerror(-r));
+		return errtext_set(err, r, "cannot list the running tasks: %s", strerror(-r));
 	/* They wait to be added; without this, all of them would count as others. */
 	if (nr && !set->skel->bss->shared.seeds_found)
 		return errtext_set(err, -ESRCH,

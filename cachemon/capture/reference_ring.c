@@ -175,8 +175,8 @@ static void check_dropped(struct reference_ring *r)
 	if (!dropped)
 		return;
 	snprintf(reason, sizeof(reason),
-		 "%llu references found no room: the job read more sampled pages at once than "
-		 "could be taken",
+		 "%llu references were lost: the job read sampled pages faster than cachemon could "
+		 "record them",
 		 (unsigned long long)dropped);
 	reference_ring_end(r, reason);
 }

@@ -33,7 +33,7 @@ uint64_t reference_ring_taken(const struct reference_ring *r);
 void reference_ring_limit_burst(struct reference_ring *r, uint32_t references);
 /* Drops half of the sampled pages; ends the sample if the rest would be too small. */
 void reference_ring_thin(struct reference_ring *r, const char *reason);
-/* Takes nothing more after what was consumed so far. */
+/* Ends the sample after the references consumed so far. */
 void reference_ring_end(struct reference_ring *r, const char *reason);
 /* NULL: not started. */
 struct reference_sample *reference_ring_sample(struct reference_ring *r);

@@ -86,6 +86,7 @@ void sampler_free(struct sampler *s)
 	free(s->keys);
 	free(s->rows);
 	free(s->files);
+	free(s->waits);
 	free(s->advice);
 	cgroup_names_free(s->cgroups);
 	free(s->evictions);
@@ -249,6 +250,32 @@ static int rows_drain(struct sampler *s, int fd)
 	return r != -ENOENT ? r : rest;
 }
 
+/* As rows_drain(). Without memory for one, the file's waits have no lengths. */
+static int waits_drain(struct sampler *s, int fd)
+{
+	enum { WAITS_BATCH = 128 };
+	struct file_key keys[WAITS_BATCH];
+	struct wait_row rows[WAITS_BATCH];
+	uint64_t token;
+	bool first = true;
+	int r = 0;
+
+	while (!r) {
+		uint32_t n = WAITS_BATCH;
+
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, keys, rows,
+						    &n, NULL))
+			r = -errno;
+		if (r && r != -ENOENT)
+			return r;
+		for (uint32_t i = 0; i < n; i++)
+			if (!vec_reserve(s->waits, s->max_waits, s->nr_waits + 1))
+				s->waits[s->nr_waits++] = (struct sample_wait){keys[i], rows[i]};
+		first = false;
+	}
+	return 0;
+}
+
 /* Files that were named or renamed, without counts in this sample. */
 static void names_take(struct sampler *s)
 {
@@ -287,13 +314,13 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 }
 
 /*
- * What the quiet generation has counted. Sends changed names first; at the end of the run those of
- * all files. On failure the known names stay, and the error is returned. Names come before their
- * rows, because a row is created before its name is sent.
+ * The counts of the quiet generation. Sends changed names first; at the end of the run those of all
+ * files. On failure the known names stay, and the error is returned. Names come before their rows,
+ * because a row is created before its name is sent.
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
-	int r = probe_set_sweep_cells(s->set, generation), others;
+	int r = probe_set_sweep_cells(s->set, generation), others, waits;
 
 	if (r)
 		return r;
@@ -307,6 +334,9 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 		*names = r;
 	sampler_names(s);
 	r = rows_drain(s, bpf_map__fd(generation ? s->skel->maps.rows_b : s->skel->maps.rows_a));
+	waits = waits_drain(
+		s, bpf_map__fd(generation ? s->skel->maps.waits_b : s->skel->maps.waits_a));
+	r = r ? r : waits;
 	return r ? r : others;
 }
 
@@ -314,12 +344,13 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 {
 	uint32_t generation;
 	uint64_t missed;
-	int r, other, jobs, names = 0;
+	int r, other, jobs, sleeps, names = 0;
 
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
 	s->nr_waiters = 0;
+	s->nr_waits = 0;
 	sampler_evictions_begin(s);
 	/* Done last, so that the generation's lookups match the bytes read so far. After
 	 * detaching, still-running tasks can no longer be charged. */
@@ -337,6 +368,8 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		r = generation_drain(s, generation, last, &names);
 	other = unsettled_take(s, last, &out->unsettled_error_pages);
 	r = r ? r : other;
+	sleeps = sampler_sleeps_take(s);
+	r = r ? r : sleeps;
 	sampler_advice_take(s);
 	r = r ? r : jobs;
 	r = r ? r : names;
@@ -347,6 +380,8 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	out->nr_files = s->nr_files;
 	out->filesystems = fs_table_describe(s->filesystems, &out->nr_filesystems);
 	memcpy(out->rest, s->rest, sizeof(out->rest));
+	out->waits = s->waits;
+	out->nr_waits = s->nr_waits;
 	out->advice = s->advice;
 	out->nr_advice = s->nr_advice;
 	if (sampler_sees_evictors(s)) {

@@ -26,14 +26,16 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 		job->syscr_calls += s->job_rows[cpu].syscr_calls;
 		job->processes += s->job_rows[cpu].processes;
 		alive += s->job_rows[cpu].alive;
+		for (int b = 0; b < WAIT_BUCKETS; b++)
+			job->sleeps[b] += s->job_rows[cpu].sleeps[b];
 	}
 	job->alive = alive > 0 ? alive : 0;
 }
 
 /*
- * What tasks were charged with, and what running tasks are not yet charged with. Both are of one
- * moment if no task was charged between two reads. At the end of the run, the version is used that
- * misses charges in between but counts nothing twice.
+ * Charges of tasks, and amounts not yet charged to running tasks. Both are from one moment if no
+ * task was charged between two reads. At the end of the run, the version is used that misses
+ * charges in between but counts nothing twice.
  */
 int sampler_jobs_take(struct sampler *s)
 {
@@ -58,6 +60,21 @@ int sampler_jobs_take(struct sampler *s)
 	s->jobs[JOB_WATCHED].rchar_bytes += running.rchar_bytes;
 	s->jobs[JOB_WATCHED].syscr_calls += running.syscr_calls;
 	return r;
+}
+
+int sampler_sleeps_take(struct sampler *s)
+{
+	struct sample_job now;
+
+	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
+		int r = job_rows_read(s, slot, s->job_rows);
+
+		if (r)
+			return r;
+		job_sum(s, &now);
+		memcpy(s->jobs[slot].sleeps, now.sleeps, sizeof(now.sleeps));
+	}
+	return 0;
 }
 
 /*

@@ -31,6 +31,8 @@ struct sampler {
 	uint32_t pages_left; /* evicted pages when room was last made, modulo 2^32 */
 	struct sample_file *files;
 	size_t nr_files, max_files;
+	struct sample_wait *waits;
+	size_t nr_waits, max_waits;
 	struct sample_advice *advice;
 	size_t nr_advice, max_advice;
 	struct cgroup_names *cgroups;
@@ -51,6 +53,8 @@ struct sampler {
 
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
+/* Reads the jobs' sleeps again once all rows are drained, so that they add up to the stalls. */
+int sampler_sleeps_take(struct sampler *s);
 /* Reads evictions and adders of the quiet generation, between the beginning and the end of a
  * sample. */
 bool sampler_sees_evictors(const struct sampler *s);

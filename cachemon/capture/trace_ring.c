@@ -157,12 +157,12 @@ static void see_ended(struct trace_ring *r)
 			continue;
 		switch (state_of(r, f)) {
 		case TRACED_LONG:
-			end_traced_file(r, f, "it has more events than are kept of one file");
+			end_traced_file(r, f, "its trace exceeds the limit of events per file");
 			break;
 		case TRACED_QUIET:
 			end_traced_file(r, f,
-					"it is read from the cache alone: thousands of reads "
-					"brought nothing");
+					"it is read only from the cache: thousands of reads "
+					"fetched no page");
 			break;
 		case TRACED_PUSHED:
 			f->released = true;

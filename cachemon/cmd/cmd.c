@@ -116,9 +116,10 @@ const struct example *program_examples(void)
 	static const struct example examples[] = {
 		{"sudo cachemon watch -- python3 train.py",
 		 "Run a command and record its page-cache activity"},
-		{"cachemon report -o report.html", "Write a report of the last run as a page"},
+		{"cachemon report -o report.html",
+		 "Write a report of the last run as an HTML page"},
 		{"cachemon advise", "Show what to change and what it gains"},
-		{"cachemon compare last-1 last", "Whether the change helped"},
+		{"cachemon compare last-1 last", "Show whether the change helped"},
 		{0},
 	};
 

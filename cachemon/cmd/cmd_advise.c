@@ -13,9 +13,9 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
 	{"cachemon advise", "Show what to change after the last run, most gain first"},
-	{"cachemon advise --run 2 -o advice.html", "Write the same for run 2 as one page"},
+	{"cachemon advise --run 2 -o advice.html", "Write the same for run 2 as an HTML page"},
 	{"cachemon advise --db run.db --rules rules --json",
-	 "Use the rules of a site; print JSON for other programs"},
+	 "Add your site's rules; print JSON for other programs"},
 	{"cachemon advise --llm-dry-run",
 	 "Show the request to a language model without sending it"},
 	{0},
@@ -23,18 +23,18 @@ static const struct example examples[] = {
 
 const struct verb_spec advise_spec = {
 	.name = "advise",
-	.help = "show what to change, how much it gains, and how to check that it did",
+	.help = "show what to change, what it gains, and how to verify the gain",
 	.examples = examples,
 	.operands = "[DB]",
 	.operand = VALUE_FILE,
 	.options = options,
-	.notes = "Needs no privileges, only the database. What gains most comes first; rules that "
-		 "could not be judged are listed with the reason. 'cachemon explain ID' prints the "
-		 "whole text of a finding.\n\nWith --llm a language model explains the findings. "
-		 "Findings, severity and numbers do not change; each of its statements is checked, "
-		 "and dropped if it cites what was not measured. Names of files, jobs, users and "
-		 "hosts are sent as aliases. Never contacts the network as root; under sudo it "
-		 "does so as the invoking user.",
+	.notes = "Needs no privileges, only the database. Findings with the largest gain come "
+		 "first. Rules that could not be judged are listed with the reason. 'cachemon "
+		 "explain ID' prints the whole text of a finding.\n\nWith --llm a language model "
+		 "explains the findings. Findings, severity and numbers do not change. Each "
+		 "statement of the model is checked, and dropped if it cites something that was "
+		 "not measured. Names of files, jobs, users and hosts are sent as aliases. Never "
+		 "contacts the network as root; under sudo it does so as the invoking user.",
 	.run = cmd_advise,
 };
 

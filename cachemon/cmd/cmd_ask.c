@@ -64,24 +64,23 @@ static const struct example examples[] = {
 	{"cachemon ask --llm-dry-run \"why is the second epoch slow?\"",
 	 "Show the request for this question without sending it"},
 	{"cachemon ask --run 2 \"does readahead help this job?\"",
-	 "Answer from the measurements of run 2, each statement with its evidence"},
+	 "Answer from the measurements of run 2, with evidence for each statement"},
 	{0},
 };
 
 const struct verb_spec ask_spec = {
 	.name = "ask",
-	.help = "answer a question about a run by a language model, checked against the "
-		"measurements",
+	.help = "ask a language model about a run, and check its answer against the measurements",
 	.operands = "QUESTION",
 	.operand = VALUE_TEXT,
 	.examples = examples,
 	.options = options,
-	.notes =
-		"Needs an endpoint: set --llm-url and --llm-model, or the environment variables. "
-		"Each statement of the answer is checked against the evidence that it cites; if no "
-		"statement is left, the data does not say. Names of files, jobs, users and hosts "
-		"are sent as aliases, in the question too.\n\nExits with 1 if there is no answer. "
-		"Never contacts the network as root; under sudo it does so as the invoking user.",
+	.notes = "Needs an endpoint: set --llm-url and --llm-model, or the environment variables. "
+		 "Each statement of the answer is checked against the evidence that it cites. If "
+		 "no statement passes, the answer is 'The data does not say.' Names of files, "
+		 "jobs, users and hosts are sent as aliases, in the question too.\n\nExits with 1 "
+		 "if there is no answer. Never contacts the network as root; under sudo it does so "
+		 "as the invoking user.",
 	.run = cmd_ask,
 };
 

@@ -25,8 +25,8 @@ static void parse_run(struct argp_state *state, const char *arg, struct options 
 	bool vs = strcmp(arg, "vs") == 0;
 
 	if (vs && o->vs >= 0)
-		usage_error(state, "'vs' is given twice: it stands once, between the runs before "
-				   "and the runs after");
+		usage_error(state, "'vs' is given twice: put it once, between the runs before the "
+				   "change and those after it");
 	if (!vs && !run_name_is(arg))
 		usage_error(state,
 			    "'%s' is not a run: give its number, the beginning of its uuid, last "
@@ -117,7 +117,7 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_OUTPUT,
 	{{"per", OPT_PER, "work|job", 0,
 	  "work (default): divide each figure by the work that the run did; job: compare whole "
-	  "jobs, because all runs did the same job to its end",
+	  "jobs, if all runs completed the same job",
 	  0},
 	 VALUE_CHOICE},
 	{{"any", OPT_ANY, NULL, 0, "Compare jobs even if their names or commands differ", 0},
@@ -126,12 +126,13 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon compare last-1 last", "The last two runs, the one before the change first"},
+	{"cachemon compare last-1 last", "Compare the last two runs, the earlier one first"},
 	{"cachemon compare last-1 last --per job",
-	 "Both runs did the same job to its end, however much they read"},
-	{"cachemon compare 1 2 3 4 vs 5 6 7 8", "Four runs before the change, four after it"},
+	 "Compare whole jobs, because both runs completed the same job"},
+	{"cachemon compare 1 2 3 4 vs 5 6 7 8",
+	 "Compare four runs before the change with four after it"},
 	{"cachemon compare 1 2 --db run.db -o change.html",
-	 "Two runs of another database, as one page"},
+	 "Compare two runs of another database, as an HTML page"},
 	{0},
 };
 
@@ -142,12 +143,13 @@ const struct verb_spec compare_spec = {
 	.operand = VALUE_RUNS,
 	.examples = examples,
 	.options = options,
-	.notes = "A run is its number, the beginning of its uuid, last, or last-N. Give the run "
-		 "before the change first; several runs need vs between before and after. Two runs "
-		 "are compared by their intervals: one needs 20 intervals, the other two. Several "
-		 "runs are compared by one value from each: 4 on each side are enough to judge the "
-		 "time, 7 to judge every figure. Jobs with different names, or with different "
-		 "commands and no name of their own, are refused without --any (status 2).",
+	.notes = "Name a run by its number, the beginning of its uuid, last, or last-N. Give the "
+		 "run before the change first. With more than two runs, put vs between those "
+		 "before and those after. Two runs are compared by their intervals: one needs 20 "
+		 "intervals, the other two. With more runs, each gives one value: 4 runs on each "
+		 "side are enough to judge the time, 7 to judge every figure. Jobs with different "
+		 "names, and unnamed jobs with different commands, are refused without --any "
+		 "(status 2).",
 	.run = cmd_compare,
 };
 

@@ -48,7 +48,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->id)
-			usage_error(state, "give one ID, not '%s' too", arg);
+			usage_error(state, "unexpected '%s': give only one ID", arg);
 		o->id = arg;
 		return 0;
 	default:
@@ -245,7 +245,7 @@ static int explain_id(const struct rule_set *s, const struct options *o)
 	if (note)
 		put_note(&d, note, rule, o->markdown);
 	else
-		doc_para(&d, "There is no note on it.");
+		doc_para(&d, "This rule has no note.");
 	if (rule)
 		put_rule(&d, rule);
 	return doc_end(&d) == -ENOMEM ? EXIT_FAILED : EXIT_DONE;
@@ -268,11 +268,9 @@ static int load_rules(const struct options *o, struct rule_set *ret_set, struct 
 }
 
 static const struct option_spec options[] = {
-	{{"rules", OPT_RULES, "DIR", 0,
-	  "Rules, notes and thresholds of a site, on top of the program's", 0},
+	{{"rules", OPT_RULES, "DIR", 0, "Add the rules, notes and thresholds of a site", 0},
 	 VALUE_DIRECTORY},
-	{{"format", OPT_FORMAT, "text|md", 0,
-	  "md: the note as it is written, in Markdown (default: text)", 0},
+	{{"format", OPT_FORMAT, "text|md", 0, "md: the note's own Markdown (default: text)", 0},
 	 VALUE_CHOICE},
 	OPTIONS_END,
 };
@@ -290,10 +288,10 @@ const struct verb_spec explain_spec = {
 	.operand = VALUE_FINDING,
 	.examples = examples,
 	.options = options,
-	.notes =
-		"ID names a finding, or a note on another subject. Without ID, all of them are "
-		"listed, findings first. Words in capitals in a command, as UNIT.service and FILE, "
-		"are to be replaced; 'cachemon report' prints the command with the names of a run.",
+	.notes = "ID names a finding, or a note on another subject. Without ID, all of them are "
+		 "listed, findings first. In a command, replace the words in capitals, such as "
+		 "UNIT.service and FILE. 'cachemon report' prints the command with the names of a "
+		 "run.",
 	.run = cmd_explain,
 };
 

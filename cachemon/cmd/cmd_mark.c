@@ -36,15 +36,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (o->text)
-			usage_error(state, "one text only; put quotes around it: \"epoch 3\"");
+			usage_error(state, "give only one text, in quotes: \"epoch 3\"");
 		if (!*arg || strchr(arg, '\n') || strlen(arg) > MARK_TEXT_MAX)
-			usage_error(state, "the text of a mark is one line of 1 to %d bytes",
+			usage_error(state, "the text of a mark must be one line of 1 to %d bytes",
 				    MARK_TEXT_MAX);
 		o->text = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->text)
-			usage_error(state, "which text? For example: cachemon mark \"epoch 3\"");
+			usage_error(state, "the text is missing, as in: cachemon mark \"epoch 3\"");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -53,14 +53,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct option_spec options[] = {
 	{{"no-wait", OPT_NO_WAIT, NULL, 0,
-	  "Return at once; counts of what the job does meanwhile may go to either side of the mark",
+	  "Return without waiting; what the job does meanwhile may be counted on either side of "
+	  "the mark",
 	  0},
 	 VALUE_NONE},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
-	{"cachemon mark \"epoch 3\"", "In a script that cachemon watches: epoch 3 begins here"},
+	{"cachemon mark \"epoch 3\"",
+	 "Mark the start of epoch 3, in a script that cachemon watches"},
 	{0},
 };
 
@@ -90,8 +92,8 @@ static void wait_taken(int fd)
 			return;
 		poll(NULL, 0, 1);
 	} while (clock_now_ns() < end);
-	cmd_say("the mark is written, but cachemon watch did not take it within a second: what the "
-		"command does next may be counted before the mark");
+	cmd_say("cachemon watch did not read the mark within a second: what the command does next "
+		"may be counted before the mark");
 }
 
 static int send_mark(const char *path, const struct options *o)

@@ -10,12 +10,12 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
 	REPORT_ARGS_JSON,
 	{{"files", OPT_FILES, "N", 0,
-	  "List N files of each job (default: 100); the others are summed", 0},
+	  "List N files of each job (default: 100); the rest are summed", 0},
 	 VALUE_NUMBER},
-	{{"full", OPT_FULL, NULL, 0, "All of it as text, also on a terminal: through $PAGER there",
-	  0},
+	{{"full", OPT_FULL, NULL, 0,
+	  "Print the whole report as text; on a terminal, through $PAGER", 0},
 	 VALUE_NONE},
-	{{"brief", OPT_BRIEF, NULL, 0, "One screen of text, also into a pipe or a file", 0},
+	{{"brief", OPT_BRIEF, NULL, 0, "Print one screen of text, even into a pipe or a file", 0},
 	 VALUE_NONE},
 	{{"no-pager", OPT_NO_PAGER, NULL, 0, "--full without $PAGER", 0}, VALUE_NONE},
 	REPORT_ARGS_RULES,
@@ -25,11 +25,11 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon report", "The last run on one screen: what it was, the verdict, what to fix"},
-	{"cachemon report --full", "All of it, in a pager"},
-	{"cachemon report --run 2 -o report.html", "Write run 2 as one page for a browser"},
+	{"cachemon report", "Show the last run on one screen: what ran, how well, what to fix"},
+	{"cachemon report --full", "Show the whole report in a pager"},
+	{"cachemon report --run 2 -o report.html", "Write run 2 as an HTML page"},
 	{"cachemon report --db run.db --json --files 1000",
-	 "Print all figures of the last run of another database, with 1000 files of each job"},
+	 "Print all figures of the last run of another database, with 1000 files for each job"},
 	{"cachemon report --format csv | head -n 3",
 	 "Print one line for each job, directory and file"},
 	{0},
@@ -42,13 +42,12 @@ const struct verb_spec report_spec = {
 	.operands = "[DB]",
 	.operand = VALUE_FILE,
 	.options = options,
-	.notes =
-		"Needs no privileges, only the database that DB or --db names. On a terminal, text "
-		"is "
-		"one screen. --full prints all of it, through $PAGER there (less if it is not set, "
-		"none if it is empty or cat). Into a pipe or a file text is whole, unless you give "
-		"--brief. Other formats are always whole. CSV has one line for each job, directory "
-		"and file, with one column for each counter.",
+	.notes = "Needs no privileges, only the database that DB or --db names. On a terminal the "
+		 "report is one screen of text. --full prints the whole report, there through "
+		 "$PAGER (less if it is unset, no pager if it is empty or cat). A pipe or a file "
+		 "gets the whole report, unless you give --brief. Other formats are always whole. "
+		 "CSV has one line for each job, directory and file, with one column for each "
+		 "counter.",
 	.run = cmd_report,
 };
 

@@ -63,7 +63,8 @@ static int64_t take_since(const char *arg, struct argp_state *state)
 		if (__builtin_mul_overflow(nr, DAY_NS, &ns) || ns > INT64_MAX)
 			ns = INT64_MAX;
 	} else if (parse_duration(arg, &ns)) {
-		usage_reject(state, "--since", arg, "a date as 2026-11-23, or a time as 7d, 12h");
+		usage_reject(state, "--since", arg,
+			     "a date such as 2026-11-23, or a time such as 7d or 12h");
 	}
 	return (int64_t)time(NULL) * SECOND_NS - (int64_t)ns;
 }
@@ -82,14 +83,12 @@ static void check_options(const struct options *o, struct argp_state *state)
 	bool shows = o->reports || o->args.report.out_path || o->args.format_given;
 
 	if (o->reports && (o->args.report.out_path || o->args.format_given))
-		usage_error(state,
-			    "--reports makes HTML in a directory: leave out -o and --format");
+		usage_error(state, "--reports writes HTML into a directory: omit -o and --format");
 	if (o->deletes && o->keeps)
 		usage_error(state, "give either --delete or --keep");
 	if ((o->deletes || o->keeps) && (shows || o->since))
-		usage_error(state,
-			    "--delete and --keep list nothing: leave out --since, --reports, "
-			    "-o and --format");
+		usage_error(state, "--delete and --keep list nothing: omit --since, --reports, -o "
+				   "and --format");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -275,44 +274,47 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
 	{{"reports", OPT_REPORTS, "DIR", 0,
-	  "Write DIR/index.html, a page of all runs, and beside it a report of each job of the "
+	  "Write DIR/index.html, a page of all runs, and next to it a report of each job of the "
 	  "newest 50 runs",
 	  0},
 	 VALUE_DIRECTORY},
 	{{"since", OPT_SINCE, "DATE|TIME", 0,
-	  "Only runs that began since 2026-11-23, \"2026-11-23 22:11\", or in the last 7d, 12h", 0},
+	  "Only runs that began since a date (2026-11-23 or \"2026-11-23 22:11\") or in the last "
+	  "7d or 12h",
+	  0},
 	 VALUE_TEXT},
 	{{"delete", OPT_DELETE, "RUN", 0,
-	  "Delete this run and those named after it, at once; this cannot be undone", 0},
+	  "Delete this run and any others listed after it, for good and without confirmation", 0},
 	 VALUE_RUN},
-	{{"keep", OPT_KEEP, "N", 0, "Delete all runs but the newest N; this cannot be undone", 0},
+	{{"keep", OPT_KEEP, "N", 0,
+	  "Delete all runs except the newest N, for good and without confirmation", 0},
 	 VALUE_NUMBER},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"cachemon runs", "List the runs of your own database, the newest last"},
-	{"cachemon runs --since 7d", "List those of the last week"},
-	{"cachemon runs --db run.db --json", "List those of another database, for other programs"},
+	{"cachemon runs --since 7d", "List the runs of the last week"},
+	{"cachemon runs --db run.db --json",
+	 "List the runs of another database, for other programs"},
 	{"cachemon runs --db run.db --reports reports",
-	 "Write a page of them that links to a report of each"},
+	 "Write a page of all runs with a link to a report of each"},
 	{0},
 };
 
 const struct verb_spec runs_spec = {
 	.name = "runs",
-	.help = "list the runs of a database, and how each job went from run to run",
+	.help = "list the runs of a database, and how each job changed between runs",
 	.examples = examples,
 	.options = options,
-	.notes = "HITS and WAITING are those of the watched job: its hit ratio, and the share of "
-		 "its time that it slept for the page cache. GRADE and FIRST FINDING are what its "
-		 "report said first when the run ended; a run that is older, still open or was cut "
-		 "has a dash. A run that "
-		 "did not end well says so after the job: failed with the status of the command, "
-		 "open (still written, or cachemon was killed) or cut.\n\n"
-		 "--delete and --keep ask for no confirmation. They print what they deleted (the "
-		 "first 20 runs, then how many more and the last), and refuse while a run of the "
-		 "database is being written.",
+	.notes = "HITS is the hit ratio of the watched job. WAITING is the share of its time that "
+		 "it slept for the page cache. GRADE and FIRST FINDING come from its report at the "
+		 "end of the run; older, open and cut runs have a dash. A run that did not end "
+		 "well has a word after the job: failed (with the status of the command), open "
+		 "(still being written, or its cachemon was killed) or cut (cachemon was killed, "
+		 "and a later one noticed).\n\n--delete and --keep ask for no confirmation. They "
+		 "print what they deleted (the first 20 runs, then how many more and the last), "
+		 "and refuse while a run of the database is being written.",
 	.run = cmd_runs,
 };
 

@@ -187,7 +187,7 @@ static int add_sample(struct selftest *st, struct counters *sum, struct errtext 
 	return r;
 }
 
-/* What cachemon counted for the file since the last sample. */
+/* cachemon's counts for the file since the last sample. */
 static int count_since(struct selftest *st, struct counters *ret, struct errtext *err)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -292,8 +292,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
-	{{"dir", 'd', "DIR", 0, "Directory for the file (default: the current one); not in memory",
-	  0},
+	{{"dir", 'd', "DIR", 0,
+	  "Directory for the test file (default: the current one); must be on a disk", 0},
 	 VALUE_DIRECTORY},
 	OPTIONS_END,
 };
@@ -309,8 +309,8 @@ const struct verb_spec selftest_spec = {
 	.help = "check the counters: read a test file and compare with what the kernel reports",
 	.examples = examples,
 	.options = options,
-	.notes = "The file has 16 MiB and no name, so nothing is left behind. Exit status: 0 if "
-		 "all figures are right to the page, else 1.",
+	.notes = "The test file has 16 MiB and no name, so nothing is left behind. Exit status: 0 "
+		 "if all figures are right to the page, else 1.",
 	.run = cmd_selftest,
 	.measures = true,
 };
@@ -331,7 +331,8 @@ static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 {
 	static const char *const headings[READS_NR] = {
 		[READS_SEEN] = "with every read seen, as at level full",
-		[READS_UNSEEN] = "with no read seen, as at level cold and at times without --level",
+		[READS_UNSEEN] =
+			"with no read seen, as at level cold and between the slices of level auto",
 	};
 	const struct progress_sink *progress = progress_show_sink(st->progress);
 	const struct selftest_case *cases;

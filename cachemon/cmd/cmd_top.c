@@ -36,37 +36,35 @@ static const struct option_spec options[] = {
 	{{"run", OPT_RUN, "ID|last", 0, "This run", 0}, VALUE_RUN},
 	{{"replay", OPT_REPLAY, "FILE", 0, "Play a stored run of this database from its start", 0},
 	 VALUE_FILE},
-	OPTIONS_HEADING("Or capture, as watch does, for as long as it is shown:"),
+	OPTIONS_HEADING("Or record a job, as watch does, while it is shown:"),
 	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
 	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
 	 VALUE_DIRECTORY},
 	{{"job", OPT_JOB, "NAME", 0, "A job of this name", 0}, VALUE_JOB},
 	{{"interval", OPT_INTERVAL, "DUR", 0, "Length of an interval (default: 1s)", 0},
 	 VALUE_DURATION},
-	{{"level", OPT_LEVEL, "cold|full|auto", 0, "As for watch (default: auto)", 0},
+	{{"level", OPT_LEVEL, "cold|full|auto", 0, "Same as for watch (default: auto)", 0},
 	 VALUE_CHOICE},
 	OPTIONS_HEADING("How:"),
-	{{"rows", OPT_ROWS, "runs|jobs|directories|files|processes", 0,
-	  "What the table begins with", 0},
+	{{"rows", OPT_ROWS, "runs|jobs|directories|files|processes", 0, "Which table to show first",
+	  0},
 	 VALUE_CHOICE},
 	{{"sort", OPT_SORT,
 	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|waits|"
 	  "name",
 	  0, "Order the rows by this column (default: misses)", 0},
 	 VALUE_CHOICE},
-	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one for each interval", 0},
-	 VALUE_NONE},
+	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one per interval", 0}, VALUE_NONE},
 	{{"frames", OPT_FRAMES, "N", 0, "With --batch: write this many frames", 0}, VALUE_NUMBER},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"cachemon top",
-	 "The run that is being recorded, else the last one; q quits, ? lists the keys"},
+	 "Show the run that is being recorded, else the last one; q quits, ? lists the keys"},
 	{"cachemon top --replay run.db", "Play a stored run from its start"},
-	{"cachemon top --batch --rows files --frames 1",
-	 "The files of the newest interval, as text"},
-	{"sudo cachemon top --pid 4321", "A running process, recorded only for the view"},
+	{"cachemon top --batch --rows files --frames 1", "Print the files of the newest interval"},
+	{"sudo cachemon top --pid 4321", "Record a running process for this view only"},
 	{0},
 };
 
@@ -141,7 +139,7 @@ static void check_options(struct argp_state *state, struct top_options *o)
 	static char one_second[] = "1s";
 
 	if (o->has_selector && (o->db || o->run_given || o->replay))
-		usage_error(state, "give either a job to capture or a stored run (--db, --run, "
+		usage_error(state, "give either a job to record or a stored run (--db, --run, "
 				   "--replay), not both");
 	if (o->nr_watch && !o->has_selector)
 		usage_error(state, "--interval and --level need --pid, --cgroup or --job");
@@ -199,8 +197,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->run_given = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		usage_error(state,
-			    "'%s' is no option; a job is named with --pid, --cgroup or --job", arg);
+		usage_error(state, "unexpected '%s'; name a job with --pid, --cgroup or --job",
+			    arg);
 		return 0;
 	case ARGP_KEY_END:
 		check_options(state, o);

@@ -29,28 +29,28 @@ enum {
 };
 
 static const struct option_spec options[] = {
-	{{.doc = "What to watch (one of these, or -- CMD, or --job alone to find it):"},
+	{{.doc = "What to watch (one of these, or -- CMD, or --job alone to find a running job):"},
 	 VALUE_NONE},
 	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
 	{{"cgroup", OPT_CGROUP, "PATH", 0, "A cgroup (v2, or the v1 memory controller)", 0},
 	 VALUE_DIRECTORY},
 	{{"job", OPT_JOB, "NAME", 0,
-	  "Name of the job in the database. Alone it selects the job: KIND:NAME with pid, slurm, "
-	  "unit, container or cgroup as KIND, or the name of a unit, container or cgroup",
+	  "Name of the job in the database. Alone it finds a running job: KIND:NAME with pid, "
+	  "slurm, unit, container or cgroup as KIND, or the name of a unit, container or cgroup",
 	  0},
 	 VALUE_JOB},
 	OPTIONS_HEADING("How:"),
 	{{"level", OPT_LEVEL, "cold|full|auto", 0,
-	  "cold: no per-read hook, so no lookups and hits; full: all; auto (default): full within "
-	  "the budget, else in slices",
+	  "cold: no per-read hook, so no lookups or hits; full: everything; auto (default): full "
+	  "while within the budget, else in slices",
 	  0},
 	 VALUE_CHOICE},
 	{{"max-overhead", OPT_OVERHEAD, "PCT", 0,
 	  "Budget of auto, share of the job's CPU time (default: 1%)", 0},
 	 VALUE_PERCENT},
 	{{"advice", OPT_ADVICE, "calls|effects", 0,
-	  "calls: count every advice call (taxes every system call); effects (default): those that "
-	  "move pages",
+	  "calls: count every advice call (slows every system call); effects (default): only those "
+	  "that move pages",
 	  0},
 	 VALUE_CHOICE},
 	{{"interval", OPT_INTERVAL, "DUR", 0,
@@ -58,57 +58,52 @@ static const struct option_spec options[] = {
 	  "1s; with --live 1s)",
 	  0},
 	 VALUE_DURATION},
-	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this; CMD goes on", 0},
+	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this time; CMD continues", 0},
 	 VALUE_DURATION},
 	{{"until-eof", OPT_UNTIL_EOF, NULL, 0,
 	  "Stop watching at the end of standard input; not with CMD, which reads it", 0},
 	 VALUE_NONE},
 	{{"live", OPT_LIVE, NULL, 0,
-	  "Show it full screen meanwhile, as 'cachemon top' does; q leaves the view, not the watch",
-	  0},
+	  "Show the run full screen, as 'cachemon top' does; q closes the view, not the run", 0},
 	 VALUE_NONE},
 	OPTIONS_HEADING("Where to:"),
 	{{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", 0},
 	 VALUE_FILE},
-	{{"report", OPT_REPORT, "FILE", 0, "Write a report at the end; the ending says the format",
-	  0},
+	{{"report", OPT_REPORT, "FILE", 0,
+	  "Write a report at the end; the ending of the file name sets the format", 0},
 	 VALUE_FILE},
 	{{"rules", OPT_RULES, "DIR", 0,
-	  "For the report: rules, notes and thresholds of a site, on top of the program's", 0},
+	  "Add the rules, notes and thresholds of a site to the report", 0},
 	 VALUE_DIRECTORY},
-	OPTIONS_HEADING("For tests of full maps:"),
+	OPTIONS_HEADING("To test full maps:"),
 	{{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0}, VALUE_NUMBER},
-	{{"row-entries", OPT_ROWS, "N", 0, "N files an interval", 0}, VALUE_NUMBER},
+	{{"row-entries", OPT_ROWS, "N", 0, "N files per interval", 0}, VALUE_NUMBER},
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"sudo cachemon watch --job train -- python3 train.py",
-	 "Run a command as you, and watch it and all that it starts"},
-	{"sudo cachemon watch --pid 4321 --duration 30s",
-	 "A process that runs already, for a while"},
+	 "Run a command as you, and watch it and its descendants"},
+	{"sudo cachemon watch --pid 4321 --duration 30s", "Watch a running process for 30 seconds"},
 	{"sudo cachemon watch --cgroup /sys/fs/cgroup/batch --report batch.html",
-	 "A cgroup, until Ctrl-C, with a report at the end"},
+	 "Watch a cgroup until Ctrl-C, then write a report"},
 	{"sudo cachemon watch --interval 100ms --level full -- ./job",
-	 "All that can be known, in intervals short enough to compare short runs"},
+	 "Record everything, in intervals short enough to compare short runs"},
 	{0},
 };
 
 const struct verb_spec watch_spec = {
 	.name = "watch",
-	.help = "watch a job and keep what the page cache did for it",
+	.help = "watch a job and record its page-cache activity",
 	.operands = "[-- CMD [ARG...]]",
 	.operand = VALUE_COMMAND,
 	.examples = examples,
 	.options = options,
-	.notes =
-		"On a terminal it shows a one-line status; with -- CMD in the last row, below what "
-		"CMD writes. Standard output is CMD's alone, and "
-		"the exit status is CMD's: 128+N for a signal, 126 and 127 as of a shell. It is "
-		"125 "
-		"when cachemon fails before CMD starts, and 123 when CMD succeeded but part of the "
-		"record was not written: an interval, the end of the run, the summary or the "
-		"report.",
+	.notes = "On a terminal it shows a one-line status, with -- CMD in the last row, below "
+		 "CMD's output. Only CMD writes to standard output. The exit status is CMD's: "
+		 "128+N for a signal, 126 and 127 as in a shell. It is 125 if cachemon fails "
+		 "before CMD starts, and 123 if CMD succeeded but part of the record was not "
+		 "written: an interval, the end of the run, the summary or the report.",
 	.run = cmd_watch,
 	.measures = true,
 };
@@ -117,7 +112,7 @@ static void set_selector(struct argp_state *state, struct watch_options *o,
 			 enum selector_request request, char *arg)
 {
 	if (o->has_selector)
-		usage_error(state, "one of --pid and --cgroup, and that once");
+		usage_error(state, "give exactly one of --pid, --cgroup");
 	usage_value(state, "--cgroup", arg);
 	o->has_selector = true;
 	o->request = request;
@@ -138,7 +133,7 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 	struct errtext err = {""};
 
 	if (o->command && o->has_selector)
-		usage_error(state, "either -- CMD, or --pid or --cgroup: not both");
+		usage_error(state, "give either -- CMD, or --pid or --cgroup, not both");
 	if (!o->command && !o->has_selector) {
 		if (!o->job)
 			usage_error(state,
@@ -148,7 +143,7 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 		o->has_selector = true;
 	}
 	if (o->command && o->until_eof)
-		usage_error(state, "either -- CMD, or --until-eof: not both");
+		usage_error(state, "give either -- CMD or --until-eof, not both");
 	if (o->command && !*o->command[0])
 		usage_error(state, "-- CMD: the command is empty");
 }
@@ -217,7 +212,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_DB:
 		if (strcmp(arg, "-") == 0)
-			usage_reject(state, "--db", arg, "a file; a database needs one");
+			usage_reject(state, "--db", arg, "the name of a database file");
 		o->db = usage_value(state, "--db", arg);
 		break;
 	case OPT_REPORT:

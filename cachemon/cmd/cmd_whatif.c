@@ -268,9 +268,9 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
-	{"cachemon whatif cache", "The hit ratio against the size of the cache, of the last run"},
-	{"cachemon whatif cache --run 2 --json", "The curve of run 2, for other programs"},
-	{"cachemon whatif readahead", "What other windows and advice would have read"},
+	{"cachemon whatif cache", "Plot the hit ratio of the last run against the cache size"},
+	{"cachemon whatif cache --run 2 --json", "Print the curve of run 2 for other programs"},
+	{"cachemon whatif readahead", "Show what other windows and advice would have read"},
 	{0},
 };
 
@@ -282,10 +282,9 @@ const struct verb_spec whatif_spec = {
 	.examples = examples,
 	.options = options,
 	.notes = "Needs no privileges, only the database. 'cache' plots the hit ratio against the "
-		 "size of "
-		 "the cache, from the references that 'watch --level full' records; 'readahead' "
-		 "replays "
-		 "the accesses of the files that it traces with other read_ahead_kb and advice.",
+		 "cache size, from the references that 'watch --level full' records. 'readahead' "
+		 "replays the accesses of the traced files with other values of read_ahead_kb and "
+		 "other advice.",
 	.run = cmd_whatif,
 };
 

@@ -164,8 +164,8 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	if (ret != ARGP_ERR_UNKNOWN)
 		return ret;
 	if (key == ARGP_KEY_END && o->dry_run && (o->args.report.out_path || o->args.format_given))
-		usage_error(state, "--llm-dry-run prints the request and no report: leave out -o "
-				   "and --format");
+		usage_error(state,
+			    "--llm-dry-run prints the request and no report: omit -o and --format");
 	if (key == ARGP_KEY_ARG) {
 		report_args_operand(&o->args, arg, state);
 		return 0;

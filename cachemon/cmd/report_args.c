@@ -80,14 +80,14 @@ static const char *parse_database(struct argp_state *state, char *arg)
 static void take_database(struct argp_state *state, const char *path, struct report_args *o)
 {
 	if (o->operand)
-		usage_error(state, "two databases, '%s' and '%s': name one", o->named, path);
+		usage_error(state, "two databases, '%s' and '%s': give only one", o->named, path);
 	o->report.db = o->named = path;
 }
 
 void report_args_operand(struct report_args *o, char *arg, struct argp_state *state)
 {
 	if (o->named)
-		usage_error(state, "two databases, '%s' and '%s': name one", o->named, arg);
+		usage_error(state, "two databases, '%s' and '%s': give only one", o->named, arg);
 	take_database(state, parse_database(state, arg), o);
 	o->operand = true;
 }

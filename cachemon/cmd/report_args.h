@@ -38,7 +38,7 @@ enum {
 	}
 #define REPORT_ARGS_RUN                                                                            \
 	{                                                                                          \
-		{"run", OPT_RUN, "ID|last", 0, "Which run (default: last)", 0}, VALUE_RUN          \
+		{"run", OPT_RUN, "ID|last", 0, "Run to show (default: last)", 0}, VALUE_RUN        \
 	}
 #define REPORT_ARGS_JOB                                                                            \
 	{                                                                                          \
@@ -70,7 +70,7 @@ enum {
 		 'o',                                                                              \
 		 "FILE",                                                                           \
 		 0,                                                                                \
-		 "Write to FILE, which appears complete or not at all; -: standard output",        \
+		 "Write to FILE, completely or not at all; -: standard output",                    \
 		 0},                                                                               \
 			VALUE_FILE                                                                 \
 	}

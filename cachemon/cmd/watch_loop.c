@@ -114,7 +114,7 @@ static void keep_head(void *arg, const struct report_head *head)
 
 	if (store_put_head(&config, &row, &err))
 		fprintf(stderr,
-			"cachemon: 'cachemon runs' will show no grade and finding of this run: "
+			"cachemon: 'cachemon runs' will show no grade and no finding for this run: "
 			"%s\n",
 			err.text);
 }
@@ -180,7 +180,7 @@ static void set_stop_blocked(bool blocked)
 	sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-/* Shows the line from now on, if possible. */
+/* Begins to show the line, if possible. */
 static void begin_line(struct loop *l)
 {
 	l->live = watch_live_possible(stderr);
@@ -470,7 +470,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 		return status_of_command(&l);
 	/* Ctrl-C twice: CMD continues, and its status is unknown. */
 	if (cmd) {
-		fprintf(stderr, "cachemon: the command (process %d) goes on unwatched\n",
+		fprintf(stderr, "cachemon: the command (process %d) continues unwatched\n",
 			(int)command_pid(cmd));
 		return l.broken ? COMMAND_FAILED : 128 + SIGINT;
 	}

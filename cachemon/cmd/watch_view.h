@@ -20,10 +20,9 @@ struct watch_view;
 /* Whether there is a terminal that CMD does not write to; -errno with one line that says what to
  * do. */
 int watch_view_check(const struct watch_options *o, struct errtext *err);
-/* Starts the view for a run that has begun. From here on, stderr is stored until the view has
- * ended. */
+/* Starts the view for a run that has begun. Then stderr is stored until the view has ended. */
 int watch_view_begin(const struct watch_run *run, struct watch_view **ret, struct errtext *err);
-/* Readable when the view has ended; -1: there is none. */
+/* Readable when the view has ended; -1: no view. */
 int watch_view_fd(const struct watch_view *v);
 /* Ends the view if necessary, and shows stored messages; NULL is fine. */
 void watch_view_end(struct watch_view *v);

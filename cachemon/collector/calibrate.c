@@ -228,7 +228,7 @@ static bool try_dir(struct probe_set *set, const char *dir, const struct invoker
 	return seen;
 }
 
-/* Nobody writes to it meanwhile. Works for keys of any size. */
+/* The map does not change meanwhile. Works for keys of any size. */
 static int map_clear(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
@@ -267,7 +267,8 @@ static int hashes_clear(const struct cachemon_bpf *skel)
 		skel->maps.rows_a,     skel->maps.rows_b,     skel->maps.seeds,
 		skel->maps.blocks,     skel->maps.advice,     skel->maps.named,
 		skel->maps.evictors_a, skel->maps.evictors_b, skel->maps.adders,
-		skel->maps.waiters_a,  skel->maps.waiters_b};
+		skel->maps.waits_a,    skel->maps.waits_b,    skel->maps.waiters_a,
+		skel->maps.waiters_b};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !r; i++)

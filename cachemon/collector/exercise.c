@@ -38,8 +38,8 @@ struct worker {
 	char *sq_ring, *cq_ring;
 	struct io_uring_sqe *sqes;
 	size_t page;
-	unsigned int at; /* of the scattered pages */
-	char *buf;	 /* of a page, aligned */
+	unsigned int at; /* next of the scattered pages */
+	char *buf;	 /* one page, aligned */
 };
 
 static uint64_t cpu_ns(void)

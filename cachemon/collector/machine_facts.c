@@ -23,6 +23,7 @@ struct machine_facts {
 	bool has_cgroup;
 	struct memory_cgroup cgroup;
 	struct job_oom oom;
+	char *reads_at_start; /* /proc/diskstats; NULL: unknown */
 	struct sample_machine machine;
 	struct sample_device devices[DEVICES_MAX];
 };
@@ -88,6 +89,7 @@ int machine_facts_new(const char *root, uint64_t page_size, struct machine_facts
 	}
 	f->page_size = page_size;
 	read_constants(f);
+	f->reads_at_start = machine_text(f, "/proc/diskstats");
 	f->machine.devices = f->devices;
 	*ret = f;
 	return 0;
@@ -98,6 +100,7 @@ void machine_facts_free(struct machine_facts *f)
 	if (!f)
 		return;
 	free(f->root);
+	free(f->reads_at_start);
 	free(f);
 }
 
@@ -168,6 +171,23 @@ static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, 
 	return n >= 0 ? n : queue_number(f, major, minor, "read_ahead_kb");
 }
 
+/* A device that was not there at the start has counted since. */
+static void device_reads(const struct machine_facts *f, const char *now, struct sample_device *d)
+{
+	unsigned int major = d->dev >> 20, minor = d->dev & 0xfffff;
+	int64_t reads, ms, reads_before = 0, ms_before = 0;
+
+	d->reads = d->read_ms = MACHINE_UNKNOWN;
+	if (!f->reads_at_start || !now || !machine_parse_diskstats(now, major, minor, &reads, &ms))
+		return;
+	machine_parse_diskstats(f->reads_at_start, major, minor, &reads_before, &ms_before);
+	/* Less than before: another device has the number now. */
+	if (reads < reads_before || ms < ms_before)
+		return;
+	d->reads = reads - reads_before;
+	d->read_ms = ms - ms_before;
+}
+
 static void device_read(const struct machine_facts *f, const struct sample_filesystem *fs,
 			struct sample_device *d)
 {
@@ -188,6 +208,7 @@ const struct sample_machine *
 machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr)
 {
 	_cleanup_free_ char *text = machine_text(f, "/proc/meminfo");
+	_cleanup_free_ char *reads = machine_text(f, "/proc/diskstats");
 	struct sample_machine *m = &f->machine;
 
 	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);
@@ -203,7 +224,9 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 		m->limit.oom_kills = f->oom.failed ? f->oom.kills : 0;
 	}
 	m->nr_devices = nr < DEVICES_MAX ? nr : DEVICES_MAX;
-	for (size_t i = 0; i < m->nr_devices; i++)
+	for (size_t i = 0; i < m->nr_devices; i++) {
 		device_read(f, &filesystems[i], &f->devices[i]);
+		device_reads(f, reads, &f->devices[i]);
+	}
 	return m;
 }

@@ -3,11 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits at p, in that base; MACHINE_UNKNOWN if there are none or too many. */
+/* The digits at p, in that base; MACHINE_UNKNOWN for no digits or too many. */
 static int64_t number_at(const char *p, int base, const char **ret_end)
 {
 	unsigned long long n;
@@ -120,6 +121,25 @@ void machine_parse_device_name(const char *text, char *ret, size_t size)
 	*ret = '\0';
 	if (p)
 		copy_word(p, strcspn(p, "\n"), ret, size);
+}
+
+bool machine_parse_diskstats(const char *text, unsigned int major, unsigned int minor,
+			     int64_t *ret_reads, int64_t *ret_ms)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += !!line) {
+		unsigned int at_major, at_minor;
+		int64_t reads, ms;
+
+		/* The fields between are merged requests and sectors. */
+		if (sscanf(line, " %u %u %*s %" SCNd64 " %*s %*s %" SCNd64, &at_major, &at_minor,
+			   &reads, &ms) != 4 ||
+		    at_major != major || at_minor != minor)
+			continue;
+		*ret_reads = reads;
+		*ret_ms = ms;
+		return true;
+	}
+	return false;
 }
 
 bool machine_is_network(const char *fstype)

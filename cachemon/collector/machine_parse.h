@@ -27,6 +27,11 @@ void machine_parse_chosen(const char *text, char *ret, size_t size);
 /* DEVNAME of a uevent file. */
 void machine_parse_device_name(const char *text, char *ret, size_t size);
 
+/* Requests for reads of a device that ended since it was there, and the sum of their times, in
+ * /proc/diskstats; false: it has no line. */
+bool machine_parse_diskstats(const char *text, unsigned int major, unsigned int minor,
+			     int64_t *ret_reads, int64_t *ret_ms);
+
 /* Whether files of that filesystem come over a network. */
 bool machine_is_network(const char *fstype);
 

@@ -72,17 +72,16 @@ int db_read_error(sqlite3 *db, struct errtext *err)
 		db_read_damaged(db, said, err);
 		break;
 	case SQLITE_INTERRUPT:
-		errtext_set(
-			err, 0,
-			"reading %s takes more time than its size explains: it is damaged. Name "
-			"another database with --db.",
-			name);
+		errtext_set(err, 0,
+			    "reading %s takes too long for its size: it is damaged. Name "
+			    "another database with --db.",
+			    name);
 		break;
 	case SQLITE_NOMEM:
 	case SQLITE_TOOBIG:
 		errtext_set(
 			err, 0,
-			"reading %s takes more memory than cachemon uses (%s): it is damaged, or "
+			"reading %s takes more memory than cachemon allows (%s): it is damaged, or "
 			"the machine has too little. Name another database with --db.",
 			name, said);
 		break;
@@ -166,14 +165,14 @@ static int open_readable(const char *path, const char *name, sqlite3 **ret_db, s
 	if (sqlite3_extended_errcode(*ret_db) == SQLITE_READONLY_ROLLBACK)
 		return errtext_set(
 			err, -EACCES,
-			"cannot read %s: a change of it was interrupted, and %s-journal holds what "
-			"was there before. The next run that is written to it restores that.",
+			"cannot read %s: a write to it was interrupted, and %s-journal has the "
+			"earlier contents. Record another run into it to restore them.",
 			name, name);
 	if (wal_has_data(path))
 		return errtext_set(
 			err, -EACCES,
-			"cannot read %s: its last intervals are still in %s-wal and the directory "
-			"cannot be written. Copy both files to a directory of your own.",
+			"cannot read %s: its last intervals are still in %s-wal, and the directory "
+			"is not writable. Copy both files to a directory of your own.",
 			name, name);
 	sqlite3_close(*ret_db);
 	rc = open_and_touch(path, DB_READ_IMMUTABLE, ret_db);

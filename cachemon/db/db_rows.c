@@ -80,10 +80,10 @@ const char *rows_error(sqlite3 *db)
 	int rc = sqlite3_errcode(db);
 
 	if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return "it has values that no cachemon writes";
+		return "it has values that cachemon never writes";
 	if (rc == SQLITE_INTERRUPT)
-		return "it takes more time than the size of the database explains; the database "
-		       "is damaged, name another one with --db";
+		return "it takes too long for the size of the database: the database is damaged; "
+		       "name another one with --db";
 	return sqlite3_errmsg(db);
 }
 
@@ -102,7 +102,7 @@ struct bytes rows_bytes(struct rows *r)
 	return arena_bytes(r->arena, data, (size_t)sqlite3_column_bytes(r->stmt, i));
 }
 
-/* No numeric column accepts text, so somebody changed the file outside SQL. */
+/* No numeric column accepts text, so the file was changed outside SQL. */
 static void look_at(struct rows *r, int type)
 {
 	if (type == SQLITE_TEXT || type == SQLITE_BLOB)

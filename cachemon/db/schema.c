@@ -192,12 +192,12 @@ static void compare_object(struct objects *all, int version, const struct object
 	show_name(o->name, name);
 	show_name(o->table, table);
 	if (!ours)
-		snprintf(what, size, "it has the %s '%s' on '%s', which cachemon did not make",
+		snprintf(what, size, "it has the %s '%s' on '%s', which cachemon did not create",
 			 type, name, table);
 	else if (!same_text(o->type, ours->type))
-		snprintf(what, size, "it has a %s in place of the %s '%s'", type, ours->type, name);
+		snprintf(what, size, "it has a %s instead of the %s '%s'", type, ours->type, name);
 	else
-		snprintf(what, size, "its %s '%s' is not as cachemon makes it", type, name);
+		snprintf(what, size, "its %s '%s' differs from cachemon's schema", type, name);
 }
 
 static int compare_all(struct objects *all, int version, sqlite3 *db, char *what, size_t size)

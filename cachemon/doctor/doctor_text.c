@@ -16,19 +16,18 @@ const struct doctor_cap *doctor_caps(void)
 {
 	static const struct doctor_cap caps[] = {
 		{CAP_BPF, "CAP_BPF", true, "making maps and loading the probes",
-		 "no probe can be loaded, nothing can be measured"},
+		 "without it no probe can be loaded and nothing can be measured"},
 		{CAP_PERFMON, "CAP_PERFMON", true, "probes that read kernel memory",
-		 "no probe may read kernel memory, nothing can be measured"},
+		 "without it probes cannot read kernel memory and nothing can be measured"},
 		{CAP_SYSLOG, "CAP_SYSLOG", false, "reading kernel addresses at the start",
-		 "kernel addresses are hidden, so that eviction causes which only a stack shows "
+		 "without it kernel addresses are hidden, and eviction causes that need a stack "
 		 "are not measured"},
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false,
-		 "the mounts of other users' processes, and these under hidepid",
-		 "a file that was seen without its mount may keep a path whose beginning is "
-		 "unknown"},
+		 "reading the mounts of other users' processes, also under hidepid",
+		 "without it the path of a file in another mount may be incomplete"},
 		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
 		 "timing the probes; it also stands for CAP_BPF and CAP_PERFMON",
-		 "own cost is not known, and level auto slices nothing"},
+		 "without it the overhead is not known, and level auto does not use slices"},
 		{CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false,
 		 "raising the limit of locked memory at the start",
 		 "the maps must fit into that limit"},
@@ -48,11 +47,11 @@ const char *doctor_cap_spared(const struct kernel_caps *caps, int cap)
 {
 	switch (cap) {
 	case CAP_SYSLOG:
-		return caps->kallsyms == CAPS_YES ? "kernel addresses are readable without" : NULL;
+		return caps->kallsyms == CAPS_YES ? "kernel addresses are readable anyway" : NULL;
 	case CAP_SYS_ADMIN:
-		return caps->bpf_stats == CAPS_YES
-			       ? "kernel.bpf_stats_enabled is 1: the probes are timed without"
-			       : NULL;
+		return caps->bpf_stats == CAPS_YES ? "kernel.bpf_stats_enabled is 1, so the kernel "
+						     "times the probes anyway"
+						   : NULL;
 	case CAP_SYS_RESOURCE:
 		if (caps->memlock_binds == CAPS_NO)
 			return "this kernel does not count maps as locked memory";
@@ -79,15 +78,15 @@ static const char *paranoid_means(const struct kernel_caps *caps)
 		return NULL;
 	if (caps->kptr_restrict >= 2)
 		return "addresses are hidden from everybody while kernel.kptr_restrict is 2";
-	return "addresses are shown with CAP_SYSLOG, or where kernel.kptr_restrict is 0 and "
+	return "addresses are shown with CAP_SYSLOG, or if kernel.kptr_restrict is 0 and "
 	       "kernel.perf_event_paranoid 1 or less";
 }
 
 static const char *unprivileged_means(const struct kernel_caps *caps)
 {
 	if (caps->unprivileged_bpf_disabled > 0)
-		return "loading takes CAP_BPF; so does using what is loaded, before Linux 5.19: "
-		       "there watch keeps it";
+		return "loading programs requires CAP_BPF; before Linux 5.19 using them does too, "
+		       "so watch keeps the capability";
 	return NULL;
 }
 
@@ -143,7 +142,7 @@ static void print_kernel(const struct kernel_caps *c)
 		print_line(INDENT, "BTF", "%s", KERNEL_BTF_PATH);
 	else
 		print_line(INDENT, "BTF",
-			   "%s: %s; a kernel built with CONFIG_DEBUG_INFO_BTF=y has it",
+			   "%s: %s; this needs a kernel built with CONFIG_DEBUG_INFO_BTF=y",
 			   KERNEL_BTF_PATH, strerror(-c->btf_err));
 	print_line(INDENT, "lockdown", "%s", lockdown_means(c) ?: or_unknown(c->lockdown));
 }
@@ -227,8 +226,8 @@ static void print_settings(const struct kernel_caps *c)
 			   : kernel_caps_must_hold(c)
 				   ? "the programs: it is unknown whether tracepoints do"
 				   : "tracepoints (assumed: BTF does not show the counter)");
-	print_line(INDENT, "", "tasks are switched out inside of the kernel: %s",
-		   c->preempts == CAPS_UNKNOWN ? "unknown, nothing says how it was booted"
+	print_line(INDENT, "", "kernel preemption: %s",
+		   c->preempts == CAPS_UNKNOWN ? "unknown (the boot mode is not visible)"
 					       : flag(c->preempts, "yes", "no"));
 }
 
@@ -343,8 +342,9 @@ static void print_verdict(const struct doctor *d)
 	if (!plan->viable)
 		print_line(0, "", "watch cannot run on this kernel: it %s", plan->refusal);
 	else if (!d->privileged)
-		print_line(0, "",
-			   "watch cannot run without privileges; with them, going by BTF alone:");
+		print_line(
+			0, "",
+			"watch cannot run without privileges; with privileges, according to BTF:");
 	if (d->memory_err)
 		print_line(0, "", "watch cannot run here: %s", d->memory.text);
 	if (*cannot)

@@ -15,6 +15,11 @@ const char *counter_name(enum counter c)
 	return table[c].name;
 }
 
+int64_t counter_wait_ns(int bucket)
+{
+	return bucket ? INT64_C(1) << (WAIT_SHIFT + bucket) : 0;
+}
+
 enum counter_group counter_group(enum counter c)
 {
 	return table[c].group;

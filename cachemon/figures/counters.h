@@ -39,6 +39,8 @@ struct counters {
 
 /* Name of a counter, as in SQL and JSON; never NULL for c < C_NR. */
 const char *counter_name(enum counter c);
+/* The shortest sleep of a bucket of a wait histogram. */
+int64_t counter_wait_ns(int bucket);
 enum counter_group counter_group(enum counter c);
 const char *counter_group_name(enum counter_group g);
 

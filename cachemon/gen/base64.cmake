@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# base64_of_hex(OUT HEX): what HEX spells as bytes, in base64.
+# base64_of_hex(OUT HEX): the bytes in HEX, as base64.
 function(base64_of_hex out hex)
 	set(digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 	string(LENGTH "${hex}" length)
@@ -15,7 +15,7 @@ function(base64_of_hex out hex)
 		endforeach()
 		math(EXPR at "${at} + 6")
 	endwhile()
-	# Each byte that the last three lack is a '=' in place of a digit.
+	# Each byte missing from the last three is a '=' instead of a digit.
 	math(EXPR absent "(3 - (${length} / 2) % 3) % 3")
 	string(LENGTH "${text}" length)
 	math(EXPR keep "${length} - ${absent}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DOUT=header -DFILES="a.sql;b.sql" -P embed.cmake: text files as C strings, in name order, in
-# an array that is named as the header is.
+# cmake -DOUT=header -DFILES="a.sql;b.sql" -P embed.cmake: text files as C strings, in name order,
+# in an array with the name of the header.
 list(SORT FILES)
 get_filename_component(array ${OUT} NAME_WE)
 set(body "/* made by cachemon/gen/embed.cmake */\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The figures of cachemon/figures/figures.txt, whose head says what its lines mean.
-# cmake -DFIGURES=figures.txt -DOUT=header -P figures.cmake: as C. include.cmake takes the SQL.
+# The figures of cachemon/figures/figures.txt, whose head describes the lines. cmake
+# -DFIGURES=figures.txt -DOUT=header -P figures.cmake: as C. include.cmake uses the SQL.
 set(COUNTERS_H ${CMAKE_CURRENT_LIST_DIR}/../../bpf/cachemon.h)
 
-# One term of a sum, as C and as SQL: "$" is what the columns' names begin with.
+# One term of a sum, as C and as SQL: "$" is the prefix of column names.
 function(figure_term sign name)
 	if(NOT name MATCHES "^([a-z_0-9]+)([?]?)$")
 		message(FATAL_ERROR "figures: no counter: ${name}")
@@ -22,7 +22,7 @@ function(figure_term sign name)
 	endif()
 endfunction()
 
-# C_NAME, SQL_NAME, and ZERO_NAME: the SQL with 0 for what is absent. A counter is a sum of one.
+# C_NAME, SQL_NAME, and ZERO_NAME: the SQL with 0 for absent values. A counter is a sum of one term.
 function(figure_sum name terms)
 	string(REPLACE " " ";" words "+ ${terms}")
 	while(words)
@@ -56,7 +56,8 @@ macro(figure_operand name)
 	endif()
 endmacro()
 
-# What only the per-read hook sees, and what comes of it, is not exact in a sliced run: by the counter's group.
+# In a sliced run, counters that depend on the per-read hook are not exact: the condition, by the
+# counter's group.
 set(INEXACT_READ "r.sliced")
 set(INEXACT_DELAY "r.sliced")
 set(INEXACT_FATE "r.sliced AND $untracked IS NOT 0")
@@ -82,7 +83,7 @@ macro(figure_plain name label about short)
 	string(APPEND plain " \\\n\tX(${name}, \"${label}\", \"${short}\", ${of_pages})")
 endmacro()
 
-# kind, part, whole and unless of the line's formula go into the C; the SQL is SQL_NAME.
+# kind, part, whole and unless of the line's formula are for C; the SQL is SQL_NAME.
 macro(figure_line kind name formula)
 	if(kind STREQUAL "sum")
 		figure_sum(${name} "${formula}")

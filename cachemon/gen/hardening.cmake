@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What makes a fault in a program harder to use. cachemon is started by root, through sudo and with file
-# capabilities, so builds with optimization have all of it that compiler, C library and linker know.
-# tests/system/hardening.py looks at the installed program.
+# Compiler and linker options that make an error in a program harder to exploit. cachemon is started
+# by root, through sudo and with file capabilities, so optimised builds use every protection that
+# compiler, C library and linker have. tests/system/hardening.py checks the installed program.
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)
@@ -28,8 +28,8 @@ function(harden_linker)
 	endforeach()
 endfunction()
 
-# The highest level that the compiler and the C library have: 3 since gcc 12 and glibc 2.34. A
-# distribution's compiler may have one already.
+# The highest level of the compiler and the C library: 3 since gcc 12 and glibc 2.34. A
+# distribution's compiler may set one already.
 function(harden_fortify)
 	foreach(level 3 2)
 		set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
@@ -47,12 +47,12 @@ int main(void) { return 0; }" HAS_FORTIFY_${level})
 	endforeach()
 endfunction()
 
-# -fPIE, not -fPIC: nothing of these static libraries is for a shared one.
+# -fPIE, not -fPIC: these static libraries are not linked into shared ones.
 harden_compiler(-fPIE -fstack-protector-strong -fstack-clash-protection)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
 	harden_compiler(-fcf-protection=full)
-	# Debian 12's startup files lack the mark of a shadow stack, and are right for one. They are not right for
-	# indirect branch tracking, so that the linker decides about that.
+	# Debian 12's startup files lack the mark of a shadow stack, but support it. They do not
+	# support indirect branch tracking, so the linker decides about that.
 	harden_linker(-Wl,-z,shstk)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 	harden_compiler(-mbranch-protection=standard)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DROOT=dir -DOUT=dir -DFIGURES=figures.txt -DFILES="a.sql;b.sql" -P include.cmake: copies text files to
-# OUT; a line "@path@" becomes the file of that path below ROOT, without the licence line it begins with. Then
-# "@NAME(x.)@" becomes the SQL of that figure with columns of x, and "@about(NAME)@" what it is.
+# cmake -DROOT=dir -DOUT=dir -DFIGURES=figures.txt -DFILES="a.sql;b.sql" -P include.cmake: copies
+# text files to OUT. A line "@path@" becomes the file of that path below ROOT, without its licence
+# line. Then "@NAME(x.)@" becomes the SQL of that figure with columns of x, and "@about(NAME)@" its
+# description.
 include(${CMAKE_CURRENT_LIST_DIR}/figures.cmake)
 figures_read(${FIGURES})
 foreach(f ${FILES})

@@ -44,7 +44,7 @@ int man_name(const struct docs *d)
 {
 	put_name(d);
 	fputs(" - ", d->out);
-	scd_text(d->out, d->verb ? d->verb->help : "what the page cache does for a job");
+	scd_text(d->out, d->verb ? d->verb->help : "show what the page cache does for a job");
 	fputs("\n", d->out);
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DOUT=header -DFILES="style.css;script.js" -P page.cmake: what a page carries within itself,
-# without indentation, as strings, each with the hash that its policy allows it by.
+# cmake -DOUT=header -DFILES="style.css;script.js" -P page.cmake: the files embedded in a page,
+# without indentation, as strings, each with the hash by which the page's policy allows it.
 include(${CMAKE_CURRENT_LIST_DIR}/base64.cmake)
 set(body "/* made by cachemon/gen/page.cmake */\n")
 foreach(f ${FILES})

@@ -120,7 +120,7 @@ static int open_directory(const struct mountinfo *mi, const char *dir, struct cg
 	e = ref.fd < 0 ? ref.fd : fstat(ref.fd, &st) ? -errno : 0;
 	if (e) {
 		errtext_set(err, e, "%s: %s", dir,
-			    e == -ENOTDIR ? "is a file: give its cgroup, the directory"
+			    e == -ENOTDIR ? "is a file: give the directory of the cgroup"
 					  : strerror(-e));
 		goto out;
 	}
@@ -251,11 +251,10 @@ int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref 
 		return e;
 	if (stat(path, &st) == 0)
 		return open_directory(mi, path, ret, err);
-	return errtext_set(
-		err, -ENOENT,
-		"no cgroup %s, neither as a directory nor in the v2 tree nor under the v1 "
-		"memory controller",
-		path);
+	return errtext_set(err, -ENOENT,
+			   "no cgroup %s: it is not a directory, and neither in the v2 tree nor "
+			   "under the v1 memory controller",
+			   path);
 }
 
 void cgroup_close(struct cgroup_ref *ref)

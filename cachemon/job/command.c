@@ -175,10 +175,10 @@ static int wait_ready(struct command *c, struct errtext *err)
 	int n = receive_message(c->socket, &m, sizeof(m));
 
 	if (n < 0)
-		return errtext_set(err, n, "cannot hear from the child of '%s': %s", c->name,
-				   strerror(-n));
+		return errtext_set(err, n, "cannot read from the process that starts '%s': %s",
+				   c->name, strerror(-n));
 	if (n != sizeof(m))
-		return errtext_set(err, -ECANCELED, "'%s' was ended by a signal before its start",
+		return errtext_set(err, -ECANCELED, "a signal killed '%s' before it started",
 				   c->name);
 	if (m.stage != STAGE_READY)
 		return errtext_set(err, m.err, "cannot become user %s to run '%s': %s",
@@ -255,7 +255,7 @@ int command_go(struct command *c, struct errtext *err)
 	int n, e;
 
 	if (fd < 0)
-		return errtext_set(err, -EALREADY, "'%s' was let go before", c->name);
+		return errtext_set(err, -EALREADY, "'%s' was already started", c->name);
 	n = send_message(fd, "", 1);
 	if (n == 0)
 		n = receive_message(fd, &m, sizeof(m));
@@ -266,12 +266,12 @@ int command_go(struct command *c, struct errtext *err)
 	 * about to. */
 	e = reap_child(c, 0);
 	if (e)
-		return errtext_set(err, e, "cannot learn how '%s' ended: %s", c->name,
+		return errtext_set(err, e, "cannot get the exit status of '%s': %s", c->name,
 				   strerror(-e));
 	if (n == sizeof(m))
 		return explain_exec(c, m.err, err);
-	return errtext_set(err, -ECANCELED, "'%s' was ended by signal %d before its start", c->name,
-			   c->status - 128);
+	return errtext_set(err, -ECANCELED, "signal %d killed '%s' before it started",
+			   c->status - 128, c->name);
 }
 
 pid_t command_pid(const struct command *c)

@@ -228,7 +228,7 @@ static int choose_found(const struct mountinfo *mi, const struct search *v2,
 				   two->name, two->path, two->second);
 	e = cgroup_open_either(mi, in_v2 ? v2->path : NULL, in_v1 ? v1->path : NULL, ret, err);
 	if (e == -ENOENT)
-		return errtext_set(err, e, "the cgroup of '%s' has just vanished", v2->name);
+		return errtext_set(err, e, "the cgroup of '%s' has just disappeared", v2->name);
 	if (!e)
 		*ret_kind = best;
 	return e;

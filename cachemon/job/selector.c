@@ -89,8 +89,8 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 		e = proctree_about(places->proc_root, tgid, &about);
 	if (!e && about.kernel)
 		return errtext_set(err, -EINVAL,
-				   "process %s (%s) is a kernel thread: it works for all jobs and "
-				   "reads no files of its own; choose a process of a program",
+				   "process %s (%s) is a kernel thread, which works for all jobs "
+				   "and reads no files of its own; choose an ordinary process",
 				   value, about.name);
 	if (!e)
 		e = proctree_descendants(places->proc_root, tgid, NULL, &s.tgids, &s.nr_tgids);
@@ -129,7 +129,7 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
-/* Of the first process in a cgroup; -1: none is visible. */
+/* The uid of the first process in a cgroup; -1: none is visible. */
 static int64_t user_of_cgroup(const struct selector_places *places, const struct cgroup_ref *ref)
 {
 	_cleanup_free_ char *path = NULL, *pids = NULL;
@@ -217,15 +217,14 @@ static int resolve_name(const struct selector_places *places, const char *value,
 		return e;
 	if (number)
 		return errtext_set(err, e,
-				   "no job '%s': a number alone names no process and no Slurm job; "
-				   "say which: pid:%s or slurm:%s",
+				   "no job '%s': no systemd unit, container or cgroup has this "
+				   "name; for a process or a Slurm job, give pid:%s or slurm:%s",
 				   value, value, value);
-	return errtext_set(
-		err, e,
-		"no job '%s': tried a systemd unit, a container id (12 or 64 hex digits) "
-		"and a cgroup's last component; or say what it is (pid:N, slurm:ID, "
-		"cgroup:PATH), or give a command after --",
-		value);
+	return errtext_set(err, e,
+			   "no job '%s': no systemd unit, container id (12 or 64 hex digits) or "
+			   "last component of a cgroup matches; give its kind (pid:N, slurm:ID, "
+			   "cgroup:PATH), or a command after --",
+			   value);
 }
 
 static int resolve_kind(const struct selector_places *places, enum find_kind kind,
@@ -235,13 +234,12 @@ static int resolve_kind(const struct selector_places *places, enum find_kind kin
 
 	if (e != -ENOENT)
 		return e;
-	return errtext_set(err, e,
-			   "no cgroup of a %s '%s', neither in the v2 tree nor under the v1 memory "
-			   "controller",
-			   kind == FIND_SLURM  ? "Slurm job"
-			   : kind == FIND_UNIT ? "systemd unit"
-					       : "container",
-			   value);
+	return errtext_set(
+		err, e, "no cgroup of a %s '%s' in the v2 tree or under the v1 memory controller",
+		kind == FIND_SLURM  ? "Slurm job"
+		: kind == FIND_UNIT ? "systemd unit"
+				    : "container",
+		value);
 }
 
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
@@ -270,9 +268,8 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
 		if (kinds[i].request < 0)
 			return errtext_set(
 				err, -ENOTSUP,
-				"--job %s: this version does not find a %.*s by its "
-				"name; give its cgroup with --cgroup PATH, or its process "
-				"with --pid N",
+				"--job %s: this version cannot find a %.*s by name; give its "
+				"cgroup with --cgroup PATH, or its process with --pid N",
 				job, (int)len - 1, job);
 		if (!job[len])
 			return errtext_set(err, -EINVAL, "--job %s: a name is missing after '%s'",
@@ -304,7 +301,7 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 	case SELECTOR_NAME:
 		return resolve_name(places, value, ret, err);
 	}
-	return errtext_set(err, -EINVAL, "unknown kind of selector %d", (int)request);
+	return errtext_set(err, -EINVAL, "unknown selector kind %d", (int)request);
 }
 
 int selector_command(char *const argv[], struct selector *ret)

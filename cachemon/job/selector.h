@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a run watches: a command, a process with its descendants, or a cgroup, from the user's
- * options. Owns the resolved selector and its text. The directories to search are parameters, so
- * that tests need neither privileges nor a real /proc.
+ * The job that a run watches: a command, a process with its descendants, or a cgroup, from the
+ * user's options. Owns the resolved selector and its text. The directories to search are
+ * parameters, so that tests need neither privileges nor a real /proc.
  */
 #ifndef SELECTOR_H
 #define SELECTOR_H
@@ -16,7 +16,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/access/mountinfo.h"
 
-/* What the user asked for; SELECTOR_NAME: a name of unknown kind, to be found. */
+/* The user's request; SELECTOR_NAME: a name of unknown kind, to be found. */
 enum selector_request {
 	SELECTOR_PID,
 	SELECTOR_CGROUP,

@@ -10,7 +10,7 @@ static bool is_lost(struct opt_i64 n)
 	return n.known && n.value > 0;
 }
 
-/* What was lost, and how much, as a sentence. */
+/* The kind and amount of a loss, as a sentence. */
 struct loss {
 	const char *figures;
 	struct opt_i64 n;
@@ -22,35 +22,32 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
 	const struct loss losses[BOUNDS_MAX] = {
 		{"all", run->state_drops, "",
-		 " tasks got no state in the kernel: what they did and what they forked is "
+		 " tasks had no state in the kernel. Their activity and that of their children is "
 		 "not counted, so every figure of the job is a lower bound.",
 		 true},
 		{"all", run->recursion_misses, "The kernel left out ",
-		 " runs of cachemon's programs on this machine, whoever they were for, "
-		 "since it held them to run already: what the job did then is not "
-		 "counted, so every figure of it is a lower bound.",
+		 " runs of cachemon's programs on this machine because of recursion. The job's "
+		 "activity at those moments is not counted, so every figure of the job is a lower "
+		 "bound.",
 		 true},
 		{"files", run->map_full, "The map of file rows was full ",
-		 " times: those counts are in the totals and in no row, so the figures of "
-		 "files and directories are lower bounds.",
+		 " times. The counts are in the totals but not in any row, so the figures of files "
+		 "and directories are lower bounds.",
 		 true},
 		{"evictions", run->chunk_full, "The map of page state was full ",
-		 " times: what became of pages without state was not seen, so evictions, "
-		 "fates and refaults are lower bounds; evictions of everybody else may "
-		 "hold some of the job's.",
+		 " times. The fate of pages without state is unknown, so evictions, fates and "
+		 "refaults are lower bounds. Evictions of other processes may include some of the "
+		 "job's pages.",
 		 true},
 		{"refaults", run->ghosts_dropped, "To make room, ",
-		 " pages that had left the cache were forgotten: refaults are lower "
-		 "bounds.",
-		 true},
+		 " evicted pages were forgotten, so refaults are lower bounds.", true},
 		{"reads", run->silent_files, "Reads of squashfs (",
-		 " of its files were seen) leave no event where they end in a file's last "
-		 "page that has pages beyond it: read calls, bytes, lookups and hits are "
-		 "lower bounds, and nobody knows what of its prefetched pages was used.",
+		 " of its files were read) may leave no event when they end in the last page of a "
+		 "file. Read calls, bytes, lookups and hits are therefore lower bounds, and the "
+		 "use of its prefetched pages is unknown.",
 		 true},
 		{"advice", run->advice_full, "There was no room for ",
-		 " pieces of advice: they have no row, so the list of advice is not "
-		 "complete.",
+		 " pieces of advice: they have no row, so the list of advice is incomplete.",
 		 false},
 	};
 	size_t nr = 0;
@@ -88,7 +85,7 @@ unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *f
 	return is_lost(run->silent_files) && bytes_is(fstype, "squashfs") ? BOUND_READS : 0;
 }
 
-/* Of the larger one. */
+/* The difference as a share of the larger one. */
 #define DIFFER_MIN 0.01
 
 static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, enum counter direct)
@@ -132,19 +129,18 @@ void bounds_check_reads(const struct model_job *job, struct reads_check *ret)
 	seen = show_bytes(ret->seen_bytes, job->counts.sliced);
 	kernel = show_bytes(ret->kernel_bytes, false);
 	if (missing > DIFFER_MIN)
-		snprintf(
-			ret->warning, sizeof(ret->warning),
-			"The kernel counts %s that the job's tasks read, and the probes saw %s of "
-			"them. The rest came from pipes, sockets, tmpfs or what else is not in the "
-			"page cache, or %s: no figure here is about it.",
-			kernel.s, seen.s,
-			job->counts.bounds & (BOUND_ROW | BOUND_READS)
-				? "was lost (see the lower bounds)"
-				: "past it where no probe looks");
+		snprintf(ret->warning, sizeof(ret->warning),
+			 "The kernel counted %s read by the job's tasks, and the probes observed "
+			 "%s. The rest came from pipes, sockets, tmpfs or other sources outside "
+			 "the page cache, or %s; no figure here includes it.",
+			 kernel.s, seen.s,
+			 job->counts.bounds & (BOUND_ROW | BOUND_READS)
+				 ? "was lost (see the lower bounds)"
+				 : "bypassed it without a probe");
 	else if (missing < -DIFFER_MIN)
 		snprintf(ret->warning, sizeof(ret->warning),
-			 "The probes saw the job read %s, and the kernel counts %s for its tasks. "
-			 "Reads by AIO, io_uring and splice are not in the kernel's count; without "
-			 "these, the figures of reads are too large.",
+			 "The probes observed %s read by the job, but the kernel counted only %s "
+			 "for its tasks. The kernel does not count reads by AIO, io_uring and "
+			 "splice. If the job used none of these, the read figures are too large.",
 			 seen.s, kernel.s);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the losses of a run mean for its figures: which are lower bounds, and why; and whether the
+ * The effect of a run's losses on its figures: which are lower bounds, and why; and whether the
  * kernel counted more or fewer reads. Owns these judgements and their words, for every format.
  */
 #ifndef MODEL_BOUNDS_H
@@ -26,8 +26,8 @@ unsigned int bounds_of_row(const struct model_run *run);
 /* For a filesystem of this type. */
 unsigned int bounds_of_fstype(const struct model_run *run, const struct bytes *fstype);
 
-/* What the probes saw a job read, compared with the kernel's own count: the tasks' rchar and
- * syscr. */
+/* The reads of a job that the probes saw, compared with the kernel's own count: the tasks' rchar
+ * and syscr. */
 struct reads_check {
 	struct opt_i64 seen_bytes, seen_calls;	   /* read through the cache and past it */
 	struct opt_i64 kernel_bytes, kernel_calls; /* read from anything, by any call */

@@ -49,12 +49,19 @@ struct model_run {
 /* Versions without a budget saw waits only by the per-read hook, in its slices. */
 bool model_waits_in_slices(const struct model_run *run);
 
+/* Sleeps for the page cache, by length. */
+struct model_waits {
+	const char *absent; /* why they are not known; NULL: they are */
+	int64_t sleeps[WAIT_BUCKETS];
+};
+
 struct model_file {
 	int64_t id;
 	struct bytes path, fstype;
 	struct opt_i64 dev_major, dev_minor, ino, gen, size_bytes; /* ino: two's complement */
 	bool deleted;
 	struct counts counts;
+	struct model_waits waits;
 };
 
 struct model_directory {
@@ -69,10 +76,17 @@ struct model_directory {
 struct model_filesystem {
 	struct bytes type, mount, cover, why;
 	struct opt_i64 dev_major, dev_minor; /* absent: not on a filesystem of the list */
+	struct opt_i64 read_ahead_kb;	     /* of its device, during the run */
 	struct opt_i64 files;
 	bool files_estimated; /* at least this many */
+	struct bytes device;  /* name of its block device; empty: none */
+	/* Of that device during the run, by all processes. */
+	struct opt_i64 device_reads, device_read_ms;
 	struct counts counts;
 };
+
+/* Mean time of such a read. */
+struct opt_i64 model_device_read_ns(const struct model_filesystem *f);
 
 struct model_advice {
 	int64_t id;
@@ -95,6 +109,7 @@ struct model_job {
 	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
 	bool limit_known;		   /* also absence is recorded */
 	struct opt_i64 outside_read_bytes; /* that no hook saw: at least this many */
+	struct model_waits waits;
 	struct counts counts;
 	struct model_file *files; /* most misses first */
 	size_t nr_files;

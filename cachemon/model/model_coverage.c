@@ -157,7 +157,7 @@ static int cover_traced(sqlite3 *db, struct model *m, const struct trace_file *f
 		return ret == -ENOMEM ? ret : 0;
 	if (ret)
 		set_absent(&m->arena, c,
-			   ret == -E2BIG && !text.text[0] ? "it is too large to be counted by part"
+			   ret == -E2BIG && !text.text[0] ? "it is too large to be counted in parts"
 							  : text.text);
 	else
 		c->absent = NULL;
@@ -181,7 +181,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 		return 0;
 	}
 	if (!ret)
-		errtext_set(ret_reason, 0, "it is not among the files that were traced");
+		errtext_set(ret_reason, 0, "it was not traced");
 	d->advice.files = (int64_t)files.nr;
 	for (size_t i = 0; i < files.nr && !ret; i++) {
 		const struct trace_file *f = &files.files[i];

@@ -120,7 +120,7 @@ static const char *why_no_evictions(const struct model *m, const struct model_jo
 	counts_derive(&job->counts, 0, &all);
 	if (!all.evicted_pages.known)
 		return "evictions were not measured";
-	return all.evicted_pages.value ? "the run did not record who made pages leave" : NULL;
+	return all.evicted_pages.value ? "the run did not record what evicted pages" : NULL;
 }
 
 static int load_interference(sqlite3 *db, struct model *m, struct model_job *job,
@@ -130,7 +130,7 @@ static int load_interference(sqlite3 *db, struct model *m, struct model_job *job
 
 	if (!model_has(db, "interference", NULL)) {
 		d->interference_absent =
-			"the database has no table interference: an older cachemon recorded it";
+			"the run was recorded by an older cachemon, without evictors";
 		return 0;
 	}
 	ret = load_evictions(db, m, job, d, err);
@@ -209,10 +209,10 @@ void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t 
 
 	if (incomplete.value)
 		n += snprintf(says + n, size - (size_t)n,
-			      "; of %s%s not all are known, so that there may have been more",
+			      "; for %s%s some calls are missing, so counts are lower bounds",
 			      nr.value == 1 ? "it" : show_count(incomplete, false).s,
 			      nr.value == 1 ? "" : " of them");
-	snprintf(says + n, size - (size_t)n, "; each bar reaches to the next one's bytes.");
+	snprintf(says + n, size - (size_t)n, "; each bar covers sizes up to the next one.");
 }
 
 const char *sizes_calls_mark(const struct model_advice_calls *files)

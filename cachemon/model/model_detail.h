@@ -28,7 +28,7 @@ struct model_eviction {
 
 /* Calls of advice to the traced files, by bucket of the timeline. */
 struct model_advice_calls {
-	const char *absent; /* why there are none; NULL: known */
+	const char *absent; /* the reason if absent; NULL: known */
 	int64_t files;	    /* traced files with these calls */
 	int64_t incomplete; /* of these, files whose calls are not all known */
 	int64_t calls[ADVICE_KINDS][TIMELINE_BUCKETS];
@@ -79,7 +79,7 @@ const char *sizes_windows_mark(const struct counts *c);
 /* Of the traced files. */
 void sizes_reads(const struct model_detail *d, double ret[READ_SIZES]);
 void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t size);
-/* Of all counted calls to these files. */
+/* Over all counted calls to these files. */
 const char *sizes_calls_mark(const struct model_advice_calls *files);
 
 #endif

@@ -29,7 +29,7 @@ struct model_epochs {
 	size_t nr_marks;
 	struct opt_i64 marks_dropped; /* marks that did not fit */
 	bool marked;		      /* the epochs come from marks, and their counts are exact */
-	const char *absent;	      /* why there are none; NULL: there are some */
+	const char *absent;	      /* why there are no epochs; NULL: there are */
 	int64_t margin_ns;	      /* for found epochs: the possible error of their limits */
 	struct model_epoch *list;
 	size_t nr;

@@ -104,6 +104,39 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 	return model_rows_end(&r, err);
 }
 
+static const char old_run[] = "an older version recorded the run, without the lengths of waits";
+static const char some_waits[] = "the lengths of some waits were not recorded";
+
+/* sql: the buckets of this id. An empty histogram is known if nothing slept; else none is its
+ * reason. */
+static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
+		      const struct counts *c, const char *none, struct model_waits *ret,
+		      struct errtext *err)
+{
+	struct opt_i64 stalls = counts_get(c, C_stalls);
+	int64_t sum = 0;
+	struct rows r;
+
+	ret->absent = "waits were not measured";
+	if (!stalls.known)
+		return 0;
+	ret->absent = none;
+	if (!model_has(db, "file_wait", NULL))
+		return 0;
+	r = rows_begin(db, a, sql, 1, &id);
+	while (rows_next(&r)) {
+		int64_t from_ns = rows_value(&r, 0), sleeps = rows_value(&r, 0);
+
+		for (int i = 0; i < WAIT_BUCKETS; i++)
+			if (counter_wait_ns(i) == from_ns)
+				ret->sleeps[i] = sleeps;
+		sum += sleeps;
+	}
+	if (sum || !stalls.value)
+		ret->absent = sum < stalls.value ? some_waits : NULL;
+	return model_rows_end(&r, err);
+}
+
 int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 {
 	size_t jobs = rows_total(db, "SELECT count(*) FROM job WHERE run_id = ?1", m->run.id);
@@ -130,6 +163,12 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 		ret = load_limit(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
 			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
+		if (!ret)
+			ret = load_waits(db, &m->arena,
+					 "SELECT from_ns, sleeps FROM wait_histogram WHERE "
+					 "job_id = ?1",
+					 m->jobs[i].id, &m->jobs[i].counts, old_run,
+					 &m->jobs[i].waits, err);
 	}
 	return ret;
 }
@@ -216,11 +255,19 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 		struct model_file *f = &job->files[job->nr_files++];
 
 		read_file(&r, &m->run, f);
+		if (!ret)
+			ret = load_waits(
+				db, a, "SELECT from_ns, sleeps FROM file_wait WHERE file_id = ?1",
+				f->id, &f->counts,
+				job->waits.absent ? job->waits.absent : some_waits, &f->waits, err);
 		counts_subtract(&job->rest, &f->counts);
 		slice(&m->run, &f->counts, NULL);
 	}
 	slice(&m->run, &job->rest, NULL);
-	ret = model_rows_end(&r, err);
+	if (ret)
+		rows_finish(&r);
+	else
+		ret = model_rows_end(&r, err);
 	free(sql);
 	return ret;
 }
@@ -265,6 +312,23 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 	return ret;
 }
 
+#define FILESYSTEM_COLUMNS                                                                         \
+	"SELECT type, mount, cover, why, dev_major, dev_minor, files, files_estimated, "
+#define DEVICE_HAS(column)                                                                         \
+	"(SELECT d." column " FROM device d WHERE d.run_id = ?2 AND d.dev_major = "                \
+	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
+
+struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
+{
+	struct opt_i64 ns = {.known = f->device_reads.known && f->device_reads.value > 0 &&
+				      f->device_read_ms.known};
+
+	if (ns.known)
+		ns.value = (int64_t)((double)f->device_read_ms.value * 1e6 /
+				     (double)f->device_reads.value);
+	return ns;
+}
+
 static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 			    struct errtext *err)
 {
@@ -273,12 +337,19 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	size_t room;
 	char *sql;
 	int ret;
+	/* Older databases have no devices, or not their reads. */
+	static const char *const by_age[] = {
+		FILESYSTEM_COLUMNS "iif(?2, NULL, NULL), NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", " DEVICE_HAS(
+			"name") ", " DEVICE_HAS("reads") ", " DEVICE_HAS("read_ms"),
+	};
+	int age = model_has(db, "device", "read_ahead_kb") + model_has(db, "device", "reads");
 
 	if (!model_has(db, "filesystem", NULL))
 		return 0;
 	room = rows_total(db, "SELECT count(*) FROM filesystem WHERE job_id = ?1", job->id);
-	sql = model_rows_sql("SELECT type, mount, cover, why, dev_major, dev_minor, files, "
-			     "files_estimated",
+	sql = model_rows_sql(by_age[age],
 			     "FROM filesystem WHERE job_id = ?1 ORDER BY dev_major IS NULL, "
 			     "lookups DESC, misses DESC, id");
 	r = rows_begin(db, a, sql, 1, &job->id);
@@ -294,6 +365,11 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->dev_minor = rows_i64(&r);
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
+		f->read_ahead_kb = rows_i64(&r);
+		f->device = rows_bytes(&r);
+		f->device_reads = rows_i64(&r);
+		f->device_read_ms = rows_i64(&r);
+		f->read_ahead_kb = rows_i64(&r);
 		model_rows_counts(&r, &f->counts);
 		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
 								bounds_of_fstype(&m->run, &f->type)
@@ -306,8 +382,8 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 }
 
 /*
- * What the job's tasks read beyond the counted reads. Some of the counted reads (io_uring's, AIO's,
- * reads of exec) are not among the tasks' bytes, so the true value may be greater.
+ * Bytes that the job's tasks read beyond the counted reads. Some of the counted reads (io_uring's,
+ * AIO's, reads of exec) are not among the tasks' bytes, so the true value may be greater.
  */
 static struct opt_i64 outside_reads(const struct model_job *job)
 {
@@ -383,6 +459,8 @@ int model_job_rows_load(sqlite3 *db, const struct model_query *query, struct mod
 
 	if (query->advice_only && !model_others(job)) {
 		ret = load_directories(db, m, job, err);
+		if (!ret)
+			ret = load_filesystems(db, m, job, err);
 		if (!ret)
 			ret = load_advice(db, &m->arena, job, err);
 	} else if (query->detail_only && !model_others(job)) {

@@ -88,13 +88,13 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 		return 0;
 	}
 	if (nr > 1)
-		return errtext_set(err, -EEXIST,
-				   "the uuids of several runs begin with '%.36s'; give more of it.",
-				   name);
+		return errtext_set(
+			err, -EEXIST,
+			"the uuids of several runs begin with '%.36s'; give more digits.", name);
 	return errtext_set(err, -ENOENT, "no run '%.36s': see 'cachemon runs'.", name);
 }
 
-/* Nobody reads more than these on a terminal. */
+/* More than these are too many for a terminal. */
 #define OFFERED_RUNS                                                                               \
 	"SELECT r.id, r.started_ns, (SELECT j.name FROM job j WHERE j.run_id = r.id AND "          \
 	"j.slot > 0 ORDER BY j.slot LIMIT 1) FROM run r ORDER BY r.id DESC LIMIT 100"

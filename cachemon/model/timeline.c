@@ -132,7 +132,7 @@ double timeline_rate(const struct timeline_bucket *b, enum timeline_rate which)
 
 	if (!n.known || b->duration_ns <= 0)
 		return NAN;
-	/* What was counted earlier and is taken back here is not shown. */
+	/* Earlier counts that are taken back here are not shown. */
 	return fmax((double)n.value, 0) * (which == RATE_STALL ? 1 : 1e9) / (double)b->duration_ns;
 }
 

@@ -59,7 +59,7 @@ enum timeline_rate {
 
 /* A second; NAN: not known. */
 double timeline_rate(const struct timeline_bucket *b, enum timeline_rate which);
-/* What all of a line is, by what was lost of the whole: a mark of show.h, or NULL. */
+/* The mark of a line's values, from the losses that affect it: a mark of show.h, or NULL. */
 const char *timeline_rate_mark(const struct counts *whole, enum timeline_rate which);
 double timeline_from_s(const struct timeline_bucket *b);
 double timeline_to_s(const struct timeline_bucket *b);

@@ -6,30 +6,25 @@
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/plan/probe_plan.h"
 
-static const char why_cached[] = "its cached reads, writes and faults are counted to the page";
-static const char why_btrfs[] =
-	"its cached reads, writes and faults are counted to the page; a direct read that is done "
-	"through the cache after all is counted as both";
+static const char why_cached[] = "cached reads, writes and faults are counted exactly";
+static const char why_btrfs[] = "cached reads, writes and faults are counted exactly; a direct "
+				"read that falls back to the cache is counted as both";
 static const char why_as_one[] =
 	"subvolumes could not be distinguished, because the types of the btrfs module were not "
 	"known "
 	"when watching began: a file and its snapshots are one row, and their figures are mixed";
 static const char why_device[] =
-	"its cached reads, writes and faults are counted to the page; O_DIRECT reads of it are not "
-	"seen";
+	"cached reads, writes and faults are counted exactly; O_DIRECT reads are not observed";
 static const char why_network[] =
-	"what goes through the page cache is counted to the page; O_DIRECT reads are not seen";
-static const char why_fuse[] =
-	"what goes through the page cache is counted to the page; files that its server opens with "
-	"direct_io are read past it and not seen";
-static const char why_tail[] =
-	"what goes through the page cache is counted to the page, except reads that end in the "
-	"last page of a file: they may leave no event";
-static const char why_direct[] =
-	"what goes through the page cache is counted to the page, direct reads as such";
+	"page-cache accesses are counted exactly; O_DIRECT reads are not observed";
+static const char why_fuse[] = "page-cache accesses are counted exactly; files that its server "
+			       "opens with direct_io bypass the cache and are not observed";
+static const char why_tail[] = "page-cache accesses are counted exactly, except reads that end in "
+			       "the last page of a file: they may leave no event";
+static const char why_direct[] = "page-cache accesses and direct reads are counted exactly";
 static const char why_no_pages[] =
 	"its data does not pass through the page cache hooks; hit ratios do not apply";
-static const char why_kernel[] = "the kernel makes its data up when it is read; nothing is cached";
+static const char why_kernel[] = "the kernel generates its data on each read; nothing is cached";
 
 static const struct known {
 	const char *type;
@@ -56,12 +51,12 @@ static const struct known {
 	{"fuse", FS_PARTLY, why_fuse},
 	{"fuseblk", FS_PARTLY, why_fuse},
 	{"tmpfs", FS_BYPASSED,
-	 "its files are memory themselves, no hook sees their reads and nothing is missed; hit "
-	 "ratios do not apply"},
+	 "its files are in memory, so reads never miss and are not observed; hit ratios do not "
+	 "apply"},
 	{"devtmpfs", FS_BYPASSED, why_no_pages},
 	{"hugetlbfs", FS_BYPASSED, why_no_pages},
 	{"zfs", FS_BYPASSED,
-	 "it has a cache of its own (ARC), past the page cache hooks; hit ratios do not apply"},
+	 "it has its own cache (ARC), which is not observed; hit ratios do not apply"},
 	{"proc", FS_BYPASSED, why_kernel},
 	{"sysfs", FS_BYPASSED, why_kernel},
 	{"cgroup", FS_BYPASSED, why_kernel},
@@ -84,8 +79,8 @@ const char *fs_cover_name(enum fs_cover cover)
 
 static const struct known *find_known(const char *type)
 {
-	static const struct known unknown = {
-		"", FS_UNKNOWN, "not known to work: try selftest on a directory of it"};
+	static const struct known unknown = {"", FS_UNKNOWN,
+					     "not tested: run selftest on one of its directories"};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(known[i].type, type))
@@ -147,10 +142,10 @@ static const char *option_note(const char *type, const char *options, bool direc
 {
 	if (!options || strncmp(type, "nfs", 3) != 0 || !mountinfo_has_option(options, "fsc"))
 		return NULL;
-	return direct ? "what goes through the page cache is counted to the page, a miss may be "
-			"served by the local cache (fsc); direct reads are counted as such"
-		      : "what goes through the page cache is counted to the page, a miss may be "
-			"served by the local cache (fsc); O_DIRECT reads are not seen";
+	return direct ? "page-cache accesses and direct reads are counted exactly; the local cache "
+			"(fsc) may serve a miss"
+		      : "page-cache accesses are counted exactly; the local cache (fsc) may serve "
+			"a miss; O_DIRECT reads are not observed";
 }
 
 enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why)
@@ -160,15 +155,15 @@ enum fs_cover fs_cover_decide(const struct fs_facts *facts, const char **ret_why
 	const char *direct = why_counted(k->type, facts->direct);
 
 	if (facts->dax) {
-		*ret_why = "DAX: its reads and mappings go to the device, past the page cache; hit "
-			   "ratios do not apply";
+		*ret_why = "DAX: reads and mappings access the device directly and bypass the page "
+			   "cache; hit ratios do not apply";
 		return FS_BYPASSED;
 	}
 	if (fs_cover_wants_trial(facts->type) && facts->trial == FS_TRIAL_PAST) {
-		*ret_why = direct ? "tried: a read of this file left nothing in the page cache; "
-				    "its reads are counted as direct, hit ratios do not apply"
-				  : "tried: a read of this file left nothing in the page cache; "
-				    "hit ratios do not apply";
+		*ret_why = direct ? "test: a read of this file did not enter the page cache; its "
+				    "reads are counted as direct, and hit ratios do not apply"
+				  : "test: a read of this file did not enter the page cache; hit "
+				    "ratios do not apply";
 		return FS_BYPASSED;
 	}
 	/* A mount without caching may still cache mapped pages; a trial is more reliable than

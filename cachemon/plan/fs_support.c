@@ -175,7 +175,7 @@ static int add_layer(const char *path, void *ctx)
 {
 	struct layers *l = ctx;
 	struct mountinfo mi;
-	struct fs_support fs = {.cover = FS_UNKNOWN, .why = "its layers cannot be seen from here"};
+	struct fs_support fs = {.cover = FS_UNKNOWN, .why = "its layers are not visible here"};
 	struct statx st;
 
 	if (path[0] == '/' && !statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) &&
@@ -205,7 +205,7 @@ static void of_overlay(const struct mount *m, int depth, unsigned int direct, st
 	fs->cover = l.cover;
 	snprintf(fs->why, sizeof(fs->why), "counted on its layers%s%s%s, under their inodes: %.*s",
 		 *l.types ? " (" : "", l.types, *l.types ? ")" : "", 180,
-		 *l.why ? l.why : "they cannot be seen from here");
+		 *l.why ? l.why : "they are not visible here");
 }
 
 static void of_mount(const struct mount *m, int depth, unsigned int direct, struct fs_support *fs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What cachemon can see of files on a filesystem: collects the facts for plan/fs_cover.h, and the
+ * The visibility of files on a filesystem: collects the facts for plan/fs_cover.h, and the
  * readahead setting of its device. Owns the reading of procfs and sysfs for this.
  */
 #ifndef FS_SUPPORT_H

@@ -49,8 +49,7 @@ static int check_descriptors(struct errtext *err)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_MIN)
 		return errtext_set(err, -EMFILE, "cannot open files: %s", strerror(errno));
 	return errtext_set(err, -EMFILE,
-			   "the limit of open files is %llu, which is too low to measure; raise it "
-			   "(ulimit -n 256)",
+			   "the limit of open files (%llu) is too low; raise it (ulimit -n 256)",
 			   (unsigned long long)limit.rlim_cur);
 }
 
@@ -87,7 +86,7 @@ int machine_plan_make(const struct plan_request *request, unsigned int kinds,
 	if (!r)
 		r = kernel_caps_read(&env, hooks, nr, ret_caps);
 	if (r)
-		return errtext_set(err, r, "cannot read what this kernel offers: %s", strerror(-r));
+		return errtext_set(err, r, "cannot read the kernel's features: %s", strerror(-r));
 	probe_plan_make(ret_caps, request, table, ret_plan);
 	ret_caps->reads_kernel = 0;
 	if (may_load(ret_caps)) {

@@ -67,7 +67,7 @@ static const struct {
 } records[RECORD_NR] = {
 	[RECORD_REFERENCES] = {"references", "the miss-ratio curve"},
 	[RECORD_TRACES] = {"traces", "replays of readahead"},
-	[RECORD_EVICTORS] = {"evictors", "who pushed out pages of the job"},
+	[RECORD_EVICTORS] = {"evictors", "evictors of the job's pages"},
 };
 
 const char *probe_record_name(enum probe_record record)
@@ -101,12 +101,12 @@ static const char *traces_absent(const struct probe_plan *plan)
 		ROLE_WINDOW_UNBOUNDED};
 
 	if (plan->request.level == LEVEL_COLD)
-		return "the level is cold: reads are not seen";
+		return "level cold does not observe reads";
 	if (!probe_build_traces(plan->build))
 		return "the programs for this kernel do not record traces";
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!probe_plan_has(plan, needed[i]))
-			return "a probe that traces need is missing: see the table of probes";
+			return "a probe that traces need is missing; see the table of probes";
 	return NULL;
 }
 

@@ -220,20 +220,20 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 		append_reason(why, size, "%s:%s: its prototype cannot be read: %s", kind, c->target,
 			      strerror(-hook->err));
 	else if (!proto_known(c, hook->proto))
-		append_reason(why, size, "%s:%s is %s here; known is %s", kind, c->target,
-			      hook->proto, c->protos[0]);
+		append_reason(why, size, "%s:%s has the prototype %s here; cachemon supports %s",
+			      kind, c->target, hook->proto, c->protos[0]);
 	else if (support->trial == TRIAL_NONE &&
 		 (!kernel_caps_holds(caps, CAP_BPF) || !kernel_caps_holds(caps, CAP_PERFMON)))
 		append_reason(why, size, "no privilege to load %s programs (CAP_BPF, CAP_PERFMON)",
 			      kind);
 	else if (hook->in_module && c->kind != HOOK_KPROBE && !(caps->held & 1ULL << CAP_SYS_ADMIN))
-		append_reason(why, size, "%s:%s is in the module %s, which takes CAP_SYS_ADMIN",
+		append_reason(why, size, "%s:%s is in the module %s, which requires CAP_SYS_ADMIN",
 			      kind, c->target, c->module);
 	else if (support->trial != TRIAL_WORKS) {
 		hook_support_text(support, text, sizeof(text));
 		append_reason(why, size, "%s programs: %s", kind, text);
 	} else if (is_unguarded(caps, c->kind)) {
-		append_reason(why, size, "tasks %s be switched out inside of %s programs here",
+		append_reason(why, size, "tasks %s be preempted inside %s programs here",
 			      caps->preempts == CAPS_YES ? "can" : "might", kind);
 	} else {
 		return true;
@@ -246,20 +246,20 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 {
 	const struct plan_request *request = &plan->request;
 	if (role == ROLE_URING && probe_plan_by_function(plan, ROLE_READ))
-		return "not needed: the read hook has the range";
+		return "not needed: the read hook reports the range";
 	if (role == ROLE_TASK_FREE && plan->build != BUILD_BASIC)
-		return "not needed: the kernel keeps what is known of a task with it";
+		return "not needed: the kernel stores task state with the task";
 	if (role == ROLE_FAULT_ADDRESS && probe_plan_by_function(plan, ROLE_FAULT))
-		return "not needed: the fault hook has it";
+		return "not needed: the fault hook reports it";
 	if (role == ROLE_FAULT_ADDRESS &&
 	    (request->level == LEVEL_COLD || !probe_build_traces(plan->build)))
 		return "not needed: there are no traces";
 	if (role == ROLE_READ && request->level == LEVEL_COLD)
-		return "not asked for: level cold";
+		return "not requested: level cold";
 	if (role == ROLE_ADVICE_CALLS && !request->advice_calls)
-		return "not asked for: --advice effects";
+		return "not requested: --advice effects";
 	if (role == ROLE_CGROUP_MOVE && !request->cgroup)
-		return "not asked for: the job is not a cgroup";
+		return "not requested: the job is not a cgroup";
 	return NULL;
 }
 
@@ -303,7 +303,8 @@ static void choose_program(const struct kernel_caps *caps, const struct probe_ta
 		return;
 	}
 	if (!*choice->reason)
-		append_reason(choice->reason, sizeof(choice->reason), "no program plays this role");
+		append_reason(choice->reason, sizeof(choice->reason),
+			      "no program exists for this role");
 }
 
 static void plan_role(const struct kernel_caps *caps, const struct probe_table *table,

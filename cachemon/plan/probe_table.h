@@ -93,7 +93,7 @@ const struct probe_table *probe_table_own(void);
 
 /* "page_add", ...: as in reports and on disk. */
 const char *probe_role_name(enum probe_role role);
-/* What is unknown without the role, in a few words. */
+/* The figures that are unknown without the role, in a few words. */
 const char *probe_role_loss(enum probe_role role);
 
 /* The distinct hooks of a table, for looking them up in the kernel. -E2BIG: more than max. */

@@ -465,7 +465,7 @@ struct doc doc_text(FILE *out)
 	return (struct doc){.ops = &ops, .out = out, .plain_text = true};
 }
 
-/* A blank line if the block is of another kind than the previous one. */
+/* A blank line if the previous block was of another kind. */
 static void screen_gap(struct doc *d, int kind)
 {
 	struct text_state *l = d->state;

@@ -224,7 +224,7 @@ static void put_scale_value(FILE *out, enum picture_unit unit, double value)
 		put_value(out, unit, value);
 }
 
-/* Lines behind the shapes; their values are to the left. */
+/* Lines in the background; their values are to the left. */
 static void put_scale(const struct plot *g)
 {
 	double step = 0;

@@ -75,7 +75,7 @@ struct picture_mark {
 enum axis_kind {
 	AXIS_SPANS,  /* point i reaches from[i] to to[i] */
 	AXIS_PLACES, /* point i is at from[i]; to is NULL */
-	AXIS_NAMES,  /* points of equal width; names tell them apart */
+	AXIS_NAMES,  /* points of equal width, distinguished by names */
 };
 
 struct picture_axis {
@@ -109,7 +109,7 @@ double picture_middle(const struct picture *p, size_t i);
 /* The top of a panel's scale: the given one, else the highest stack or value. 0: nothing is
  * above 0; NAN: nothing is known. */
 double picture_top(const struct picture_panel *panel, size_t nr);
-/* Of one series alone. */
+/* For one series. */
 double picture_series_top(const struct picture_series *s, size_t nr);
 
 /* A value for people, "-" if unknown: "1,234 pages/s", "93.1 %". */

@@ -44,8 +44,8 @@ static int check_version(sqlite3 *db, const char *path, const struct migration *
 	if (version > newest)
 		return errtext_set(
 			err, -EPROTONOSUPPORT,
-			"cannot write %s: its schema has version %lld, this cachemon (%s) knows "
-			"version %lld. Use a newer cachemon or another --db.",
+			"cannot write %s: its schema has version %lld, but this cachemon (%s) "
+			"supports up to version %lld. Use a newer cachemon or another --db.",
 			path, (long long)version, CACHEMON_VERSION, (long long)newest);
 	*ret_version = version;
 	return 0;

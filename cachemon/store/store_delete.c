@@ -119,7 +119,7 @@ static int delete_runs(struct store *st, const int64_t *ids, size_t nr, struct e
 	sqlite3_limit(st->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
 	if (!ret &&
 	    sqlite3_exec(st->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))
-		errtext_set(ret_note, 0, "the space was not given back: %s",
+		errtext_set(ret_note, 0, "the freed space was not returned to the filesystem: %s",
 			    sqlite3_errmsg(st->db));
 	return ret;
 }

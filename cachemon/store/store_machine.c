@@ -63,6 +63,15 @@ static void write_device(struct store *st, const struct sample_device *d, uint64
 	bind_int(&b, (int64_t)now_ns);
 	bind_count(&b, d->read_ahead_kb);
 	bind_run(&b);
+	if (d->reads < 0)
+		return;
+	b = bind_first(st, S_DEVICE_READS);
+	bind_int(&b, st->run_id);
+	bind_int(&b, d->dev >> 20);
+	bind_int(&b, d->dev & 0xfffff);
+	bind_count(&b, d->reads);
+	bind_count(&b, d->read_ms);
+	bind_run(&b);
 }
 
 void machine_rows_write(struct store *st, const struct sample *s, int64_t interval)

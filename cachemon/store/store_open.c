@@ -77,7 +77,7 @@ static int become_owner(struct store *st, struct errtext *err)
 			return 0;
 		sb = directory;
 	} else if (shared) {
-		return 0; /* anybody could have put it there to receive root's runs */
+		return 0; /* any user could have put it there to receive root's runs */
 	}
 	if (!sb.st_uid)
 		return 0;
@@ -126,8 +126,8 @@ static int prepare_file(const struct store *st, bool *ret_made, struct errtext *
 	if (sb.st_uid != geteuid())
 		return errtext_set(
 			err, -EPERM,
-			"cannot write %s: it belongs to user %u, and user %u would write it. Only "
-			"its owner may append to a database; choose another --db.",
+			"cannot write %s: it belongs to user %u, and cachemon writes as user %u. "
+			"Only its owner may append to a database; choose another --db.",
 			st->path, sb.st_uid, geteuid());
 	if (!faccessat(AT_FDCWD, st->path, R_OK | W_OK, AT_EACCESS))
 		return 0;

@@ -2,7 +2,7 @@
 #include "cachemon/store/store_impl.h"
 
 /*
- * What bounds the growth of a run. The sums (job, directory, file, advice) are bounded by the
+ * The bounds of a run's growth. The sums (job, directory, file, advice) are bounded by the
  * ledger: 8192 files, 4096 directories and 4096 pieces of advice, less than 5 MB with names of
  * 100 bytes. The timeline is bounded by its rows: an interval has at most 256 of file_interval.
  * With every counter in use such a row takes 170 bytes; when it is merged its numbers are larger
@@ -15,7 +15,7 @@
  * day 7.6 MB. Pages that merging frees are used again, but the file is larger than its rows while
  * pages are not full: with intervals of 10 s it grew to 119 MB in a day, then by 0.3 to 0.7 MB an
  * hour, 1.6 MB in the hour when merging to quarters begins. Intervals of 1 s were measured for the
- * first hour only: 42 MB. Beside it the -wal grows as long as one reader stays in one transaction.
+ * first hour only: 42 MB. In addition, the -wal grows while one reader stays in one transaction.
  *
  * Rows of directories, 64 an interval at most, add a quarter of that to the worst case; most jobs
  * have a few.

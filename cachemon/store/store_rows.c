@@ -72,6 +72,38 @@ static void write_job(struct store *st, const struct ledger *l, int slot)
 	bind_run(&b);
 }
 
+/* The lengths of the sleeps of a job or a file. */
+static void write_waits(struct store *st, enum statement s, int64_t id, const uint64_t *sleeps)
+{
+	for (int i = 0; i < WAIT_BUCKETS; i++) {
+		struct binder b;
+
+		if (!sleeps[i])
+			continue;
+		b = bind_first(st, s);
+		bind_int(&b, id);
+		bind_int(&b, counter_wait_ns(i));
+		bind_known(&b, i < WAIT_BUCKETS - 1, counter_wait_ns(i + 1));
+		bind_int(&b, (int64_t)sleeps[i]);
+		bind_run(&b);
+	}
+}
+
+/* If the waits of a job turn out to be unmeasured, nothing of them stays. */
+static void write_job_waits(struct store *st, const struct ledger *l, int slot)
+{
+	if (st->measured.counter[slot][C_stalls]) {
+		write_waits(st, S_WAIT, st->job_ids[slot], ledger_job(l, slot)->facts.sleeps);
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		struct binder b = bind_first(st, i ? S_FILE_WAIT_DROP : S_WAIT_DROP);
+
+		bind_int(&b, st->job_ids[slot]);
+		bind_run(&b);
+	}
+}
+
 static void bind_mark(struct binder *b, const struct ledger_mark *m)
 {
 	bind_known(b, m->db_id, m->db_id);
@@ -127,6 +159,8 @@ static void write_file(struct store *st, struct ledger_file *f)
 	bind_int(&b, f->deleted);
 	bind_counters(&b, &f->total, measured);
 	run_mark(&b, &f->mark);
+	if (f->slept && measured[C_stalls] && f->mark.db_id)
+		write_waits(st, S_FILE_WAIT, f->mark.db_id, f->sleeps);
 }
 
 static void write_filesystem(struct store *st, struct ledger_filesystem *f)
@@ -291,8 +325,10 @@ static void delete_folded(struct store *st, const struct ledger *l)
  */
 void rows_write_sums(struct store *st, struct ledger *l, bool files)
 {
-	for (int slot = 0; slot < JOB_NR; slot++)
+	for (int slot = 0; slot < JOB_NR; slot++) {
 		write_job(st, l, slot);
+		write_job_waits(st, l, slot);
+	}
 	for (size_t i = 0; i < ledger_nr_directories(l); i++)
 		if (ledger_directory(l, i)->mark.dirty)
 			write_directory(st, ledger_directory(l, i));

@@ -147,10 +147,21 @@ static const struct {
 		 "(SELECT read_ahead_kb FROM device WHERE run_id = ?1 AND dev_major = ?2 AND "
 		 "dev_minor = ?3))",
 		 NULL},
+	[S_DEVICE_READS] = {PLAIN,
+			    "UPDATE device SET reads = ?4, read_ms = ?5 WHERE run_id = ?1 AND "
+			    "dev_major = ?2 AND dev_minor = ?3",
+			    NULL},
 	[S_INTERFERENCE] = {UPSERT, "interference",
 			    "id, job_id, cause, evictor_kind, evictor, evictor_path, "
 			    "evictor_writes, owner_path, exact|evictor_cgroup, pages"},
 	[S_JOB_LIMIT] = {REPLACE, "job_limit", "job_id, limit_bytes, at, oom_kills"},
+	[S_WAIT] = {REPLACE, "wait_histogram", "job_id, from_ns, to_ns, sleeps"},
+	[S_WAIT_DROP] = {PLAIN, "DELETE FROM wait_histogram WHERE job_id = ?", NULL},
+	[S_FILE_WAIT] = {REPLACE, "file_wait", "file_id, from_ns, to_ns, sleeps"},
+	[S_FILE_WAIT_DROP] = {PLAIN,
+			      "DELETE FROM file_wait WHERE file_id IN (SELECT id FROM file WHERE "
+			      "job_id = ?)",
+			      NULL},
 	[S_WORDING] = {INSERT, "wording",
 		       "run_id, job_id, asked_ns, question, prompt_sha256, api, host, model, "
 		       "outcome, reason, tokens_in, tokens_out, attempts, duration_ns, redacted, "

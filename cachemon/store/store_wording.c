@@ -56,7 +56,7 @@ static int check_writer(struct store *st, struct errtext *err)
 		return store_fail(st->db, st->path, rc, "read", NULL, err);
 	if (!older)
 		return 0;
-	return errtext_set(err, -EBUSY, "%s has a run that an older cachemon may still write",
+	return errtext_set(err, -EBUSY, "an older cachemon may still be writing a run of %s",
 			   st->path);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts that are known only after a run has ended: the first statements of its report, and what a
- * language model was asked about it. Owns that one way of writing to a database that somebody else
- * recorded.
+ * Facts that are known only after a run has ended: the first statements of its report, and the
+ * questions to a language model about it. Owns the only way of writing to a database that another
+ * process recorded.
  */
 #ifndef STORE_WORDING_H
 #define STORE_WORDING_H

@@ -19,7 +19,7 @@ enum { STAT_MAX = 4096 };
 
 /*
  * The writer of a run. A pid alone would be reused, so a writer is identified by its boot, pid
- * namespace, pid and start time; a lock file would stay behind in the user's directory.
+ * namespace, pid and start time; a lock file could remain in the user's directory.
  */
 
 /* From /proc/PID/stat; 0: unknown. */

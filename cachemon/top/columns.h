@@ -12,7 +12,7 @@
 
 struct top_column_info {
 	const char *option;  /* of --sort */
-	const char *heading; /* NULL: the level has it */
+	const char *heading; /* NULL: shown on every level that has it */
 	const char *help;
 	int width;
 	bool worst_is_least; /* ascending order */

@@ -10,10 +10,10 @@
 #include "cachemon/model/model_rows.h"
 #include "cachemon/top/moment.h"
 
-/* Of an interval; the store keeps 256 files and 64 directories. */
+/* Limits per interval; the store keeps 256 files and 64 directories. */
 enum { ROWS_MAX = 4096 };
 
-/* The id of a directory that has none; 0 is the rest. */
+/* The id of a file without a directory; 0 is the rest. */
 enum { UNKNOWN = -2 };
 
 struct file_set {
@@ -30,7 +30,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Rows of the same id become one. */
+/* Merges rows with the same id. */
 static size_t fold_rows(struct top_row *rows, size_t nr)
 {
 	size_t kept = 0;
@@ -191,7 +191,7 @@ static void sum_files(struct file_set *set)
 	set->nr = fold_rows(set->rows, set->nr);
 }
 
-/* To keep the cost down intervals may have no rows of files. */
+/* To reduce overhead, intervals may have no rows of files. */
 static bool file_rows_given_up(const struct top_moment *m)
 {
 	const struct model_run *run = &m->model.run;
@@ -202,7 +202,7 @@ static bool file_rows_given_up(const struct top_moment *m)
 	return false;
 }
 
-/* What the job did in files or directories without a row; false: nothing. */
+/* The job's counts in files or directories without a row; false: there are none. */
 static bool make_rest(const struct top_moment *m, const struct file_set *set, const char *name,
 		      struct top_row *ret)
 {
@@ -245,7 +245,7 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
 	has_rest = make_rest(m, &set, rest_name(m, &set, exact), &rest);
 	if (level == TOP_DIRECTORIES && !exact) {
 		sum_files(&set);
-		/* Some of the other files may be in them. */
+		/* Some of the other files may be in these directories. */
 		bounds |= has_rest ? BOUND_ROW : 0;
 	}
 	if (level == TOP_DIRECTORIES)
@@ -362,8 +362,8 @@ int top_processes_load(sqlite3 *db, struct top_moment *m, struct top_row **ret_r
 	return ret;
 }
 
-/* The jobs of the runs of a database, each over its whole run. As many of the newest runs as bound
- * what a refresh costs. */
+/* The jobs of the runs of a database, each over its whole run. Only the newest runs, which
+ * limits the cost of a refresh. */
 static int64_t first_run(sqlite3 *db, struct arena *a)
 {
 	const int64_t most = TOP_RUNS_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which intervals make up a moment, and what its jobs did. */
+/* Which intervals make up a moment, and the counts of its jobs. */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int64_t bounded(int64_t ns)
 	return ns < 0 ? 0 : ns > most ? most : ns;
 }
 
-/* Whether sums of directories were recorded: what wrote the run may have known none. */
+/* Whether sums of directories were recorded: an older writer had none. */
 static int find_directories(sqlite3 *db, struct top_moment *m, struct errtext *err)
 {
 	int64_t has_table = 0, any = 0;
@@ -110,7 +110,7 @@ static int load_history(sqlite3 *db, int64_t start_ns, struct top_moment *m, str
 
 enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i)
 {
-	/* Elsewhere a difference is only the precision of time. */
+	/* Otherwise a difference is only the precision of time. */
 	if (!bytes_is(&m->model.run.level, "auto") || i->read_on_ns >= i->duration_ns)
 		return TOP_HOOK_ON;
 	return TOP_HOOK_OFF;

@@ -27,7 +27,7 @@ struct top_row {
 	bool last;			      /* not sorted with the others: (others) */
 	struct counts counts;
 	struct opt_i64 cpu_ns;
-	size_t nr_intervals; /* of the moment in which it has a row; kept of jobs only */
+	size_t nr_intervals; /* of the moment in which it has a row; kept only for jobs */
 };
 
 struct top_moment {
@@ -42,20 +42,20 @@ struct top_moment {
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;
-	struct top_row *files; /* beside the rows of another level; NULL: not asked for */
+	struct top_row *files; /* next to the rows of another level; NULL: not requested */
 	size_t nr_files;
 	struct top_row *processes; /* beside them, too */
 	size_t nr_processes;
 	struct arena arena;
 };
 
-/* What was counted of one row, interval by interval. */
+/* Counts of one row, interval by interval. */
 struct top_series {
 	struct counts counts[TOP_HISTORY]; /* as top_moment.history */
 	bool known[TOP_HISTORY];
 	enum top_level level;
 	int64_t id;
-	struct top_interval intervals[TOP_HISTORY]; /* what they were read for */
+	struct top_interval intervals[TOP_HISTORY]; /* the row and level they were read for */
 	size_t nr;
 };
 
@@ -64,7 +64,7 @@ struct top_ask {
 	enum top_level level;
 	int64_t at_ns; /* or TOP_NEWEST */
 	int steps;
-	bool files; /* these and processes too, whatever the level */
+	bool files; /* and processes: loaded too, whatever the level */
 };
 
 struct sqlite3;
@@ -72,8 +72,8 @@ struct sqlite3;
 int top_moment_load(struct sqlite3 *db, const struct top_ask *ask, struct top_moment *ret,
 		    struct errtext *err);
 void top_moment_free(struct top_moment *m);
-/* Of the row of that id and level, over the history of the moment. What series holds of that row
- * already is not read again; zeroed, it holds nothing. */
+/* Loads the row of that id and level, over the history of the moment. Data that series already
+ * holds of that row is not read again; a zeroed series holds none. */
 int top_series_load(struct sqlite3 *db, const struct top_moment *m, enum top_level level,
 		    int64_t id, struct top_series *series, struct errtext *err);
 
@@ -81,22 +81,23 @@ int64_t top_moment_end_ns(const struct top_moment *m);
 const struct top_row *top_moment_job(const struct top_moment *m); /* the watched one, or NULL */
 
 /*
- * Inside of reading a moment, for moment.c (intervals, jobs), load_rows.c (files, directories,
+ * Internal to reading a moment, for moment.c (intervals, jobs), load_rows.c (files, directories,
  * runs) and top_series.c (one row over time): how counts of several intervals become those of a
  * moment.
  */
 
-/* Of the per-read hook, in an interval: on all the time, or not. */
+/* Whether the per-read hook was on throughout an interval. */
 enum top_hook { TOP_HOOK_ON, TOP_HOOK_OFF };
 
 enum top_hook top_hook_of(const struct top_moment *m, const struct top_interval *i);
 
-/* Nothing, all of it known. */
+/* All counts 0 and known. */
 struct counts top_counts_none(void);
 /* sum += c, for this interval. */
 void top_counts_take(const struct top_moment *m, const struct top_interval *i, struct counts *sum,
 		     struct counts *c);
-/* After all intervals: marks what was not seen in all of them, and the losses that affect it. */
+/* After all intervals: marks counters that were not seen in all of them, and the losses that
+ * affect them. */
 void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
 
 /* Directories or files, and the rest without a row. */

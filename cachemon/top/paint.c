@@ -8,19 +8,19 @@
 #include "cachemon/top/paint.h"
 #include "cachemon/base/human.h"
 
-/* Lines from which on the head has a sparkline, and rows that a table keeps next to the detail. */
+/* Minimum height for a sparkline in the head, and rows that a table keeps next to the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
 
 /* Below the files, one line in this many is for processes, at least this many, with a heading. */
 enum { PROCESSES_SHARE = 3, PROCESSES_LEAST = 4 };
 
-/* Of a line, for paths, which are longer than names of jobs. */
+/* The share of a line for paths, which are longer than names of jobs. */
 enum { PATH_SHARE = 3 };
 
-/* A table: what it shows, and the columns of the screen that it has. */
+/* A table: its rows, and the columns of the screen that it has. */
 struct pane {
 	int at, width;
-	int name; /* columns that a path gets at least */
+	int name; /* minimum columns for a path */
 	enum top_level level;
 	enum top_column sort;
 	bool reversed;
@@ -353,7 +353,7 @@ static const char *pace_of(const struct top_view *v, const struct top_paper *pap
 	return v->pace == TOP_FOLLOW && paper->ended ? "ended" : names[v->pace];
 }
 
-/* So many characters of them as are whole; two spaces are between two. */
+/* As many complete items as fit, separated by two spaces. */
 static int whole_hints(const char *hints, int room)
 {
 	int length = (int)strlen(hints);

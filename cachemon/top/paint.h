@@ -31,10 +31,10 @@ size_t top_help_end(int rows);
 
 /* Internal to painting, in paint_detail.c. */
 
-/* Lines that the detail would like, and draws at most. */
+/* The number of lines that the detail needs at most. */
 int top_detail_rows(int columns);
 void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, int nr_rows);
-/* "MISSES/s", the last intervals of it, and the most of them, in one line. */
+/* "MISSES/s", its last intervals, and their maximum, in one line. */
 void top_paint_spark(struct top_canvas *c, const struct top_frame *f, enum top_column column,
 		     const struct top_series *series, int row, int at, int width);
 /* from: its first visible line, if it does not fit. */

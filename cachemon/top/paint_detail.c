@@ -8,7 +8,7 @@
 enum {
 	BUCKETS = C_window_log2_15 - C_window_log2_0 + 1,
 	LEVELS = 8,
-	SIDE_BY_SIDE = 130, /* columns from which on sparklines and histogram are */
+	SIDE_BY_SIDE = 130, /* minimum columns for sparklines and histogram */
 	BARS = 3,	    /* lines of the histogram's bars */
 	LABEL = 13,
 	MOST = 13,
@@ -18,7 +18,7 @@ static const enum top_column sparks[] = {TOP_HITS,	 TOP_MISSES,  TOP_LOOKUPS,
 					 TOP_PREFETCHED, TOP_EVICTED, TOP_WAITED};
 enum { NR_SPARKS = sizeof(sparks) / sizeof(sparks[0]) };
 
-/* 0: nothing, LEVELS: the most. */
+/* 0: nothing, LEVELS: the maximum. */
 static const char *bar_of(const struct top_canvas *c, int level)
 {
 	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
@@ -28,7 +28,7 @@ static const char *bar_of(const struct top_canvas *c, int level)
 	return c->utf8 ? blocks[level] : ascii[level];
 }
 
-/* Nothing is the lowest line; what is more is seen to be more. */
+/* Zero is the lowest line; any larger value is visibly higher. */
 static int level_of(double value, double most)
 {
 	int level;
@@ -91,7 +91,7 @@ static double bucket_of(const struct counts *c, int i, bool *known)
 	return v.known ? (double)v.value : 0;
 }
 
-/* The sizes that windows begin at, where there is room for the words. */
+/* The sizes at which windows begin, if there is room for the words. */
 static void put_sizes(struct top_canvas *c, int row, int at, int each)
 {
 	int end = at - 1;
@@ -119,7 +119,7 @@ static void put_bars(struct top_canvas *c, const struct counts *counts, int row,
 			most = bucket_of(counts, i, &known);
 	for (int i = 0; i < BUCKETS; i++) {
 		double value = bucket_of(counts, i, &known);
-		/* In eighths of a line, at least one where there is anything. */
+		/* In eighths of a line, at least one if the value is not 0. */
 		int height = most > 0 ? (int)(value / most * nr_rows * LEVELS + 0.5) : 0;
 
 		if (value > 0 && !height)
@@ -181,15 +181,15 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 		put_windows(c, f, row + 1 + shown, left - shown, 0, width);
 }
 
-/* In 40 columns all of it can be read. */
+/* At 40 columns all of it can be read. */
 static const struct help_line {
 	const char *keys, *what;
 } help_lines[] = {
-	{"q, any key", "quit; leave the help"},	      {"up down", "a row (PgUp PgDn too)"},
+	{"q, any key", "quit; close the help"},	      {"up down", "a row (PgUp PgDn too)"},
 	{"Tab 0 to 4", "runs jobs dirs files procs"}, {"Enter z Esc", "detail; into the row; back"},
-	{"s  < >  r", "order; the other way"},	      {"/", "rows with this name"},
+	{"s  < >  r", "order; reverse it"},	      {"/", "only rows with this name"},
 	{"left right", "an interval; [ ]: ten"},      {"g", "to 90 2m 1:05:00 -2m @14:05"},
-	{"p  l  m", "hold, go on; newest; worst"},    {"{ }", "the run before, after"},
+	{"p  l  m", "hold, go on; newest; worst"},    {"{ }", "previous, next run"},
 	{"2  3  4", "show 64, 256, 64 rows"},
 };
 
@@ -228,7 +228,7 @@ static void put_help_line(struct top_canvas *c, int row, int i)
 
 void top_paint_help(struct top_canvas *c, size_t from)
 {
-	/* Where there is little room nothing is between its parts. */
+	/* With little room there are no gaps between its parts. */
 	int gap = c->rows > NR_LINES + 1;
 	size_t end = top_help_end(c->rows);
 	int first = (int)(from < end ? from : end);
@@ -240,5 +240,5 @@ void top_paint_help(struct top_canvas *c, size_t from)
 		put_help_line(c, row, i);
 	}
 	if (end)
-		top_put(c, c->rows - 1, 0, c->columns, TOP_FAINT, "up, down: more of this help");
+		top_put(c, c->rows - 1, 0, c->columns, TOP_FAINT, "up, down: scroll this help");
 }

@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* A macro of term.h. */
+/* Replaces a macro of term.h. */
 #undef columns
 
 #include "cachemon/top/view.h"
@@ -62,7 +62,7 @@ bool top_screen_possible(int fd)
 	return is_string(place);
 }
 
-/* What tputs() writes: it is given no place to write to. */
+/* tputs() passes no context to its output function. */
 static struct {
 	char text[512];
 	size_t length;
@@ -86,7 +86,7 @@ static void make_leave(void)
 		if (is_string(text))
 			tputs(text, 1, keep_leave);
 	}
-	/* Where there is no other screen to go back from, the next line is free. */
+	/* Without an alternate screen the output continues on the next line. */
 	if (!tigetstr("rmcup"))
 		keep_leave('\n');
 }
@@ -121,7 +121,7 @@ static void on_crash(int signo)
 	if (restore.armed) {
 		restore.armed = 0;
 		if (write(FROM, leave.text, leave.length) < 0) {
-			/* There is no other way to say so. */
+			/* There is no other way to report it. */
 		}
 		signal(SIGTTOU, SIG_IGN);
 		tcsetattr(FROM, TCSANOW, &restore.modes);
@@ -242,7 +242,7 @@ static uint32_t special_key(wint_t key)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].from == key)
 			return keys[i].to;
-	return TOP_KEY_RESIZE; /* nothing that anybody waits for, but not the end of input */
+	return TOP_KEY_RESIZE; /* not awaited, but not the end of input */
 }
 
 uint32_t top_screen_key(struct top_screen *s)
@@ -270,7 +270,7 @@ static void draw_line(const struct top_screen *s, const struct top_canvas *c, in
 
 		if (!text[0])
 			continue;
-		/* Nothing there, and no look that a blank shows. */
+		/* A blank with a look that does not show on blanks. */
 		if (text[0] == L' ' && !text[1] && look != TOP_HEADING && look != TOP_CHOSEN)
 			continue;
 		setcchar(&ch, text,

@@ -23,7 +23,7 @@ void top_screen_close(struct top_screen *s);
  * top_screen_possible(). */
 void top_screen_repair(int fd, const struct termios *modes);
 void top_screen_size(const struct top_screen *s, int *ret_columns, int *ret_rows);
-/* The next one as view.h has them, or TOP_KEY_NONE at once. */
+/* The next key as in view.h, or TOP_KEY_NONE at once. */
 uint32_t top_screen_key(struct top_screen *s);
 void top_screen_draw(struct top_screen *s, const struct top_canvas *c);
 

@@ -59,7 +59,7 @@ void top_session_end(struct top_session *s)
 	*s = (struct top_session){0};
 }
 
-/* The value, or absent where there is none. */
+/* The value, or absent if there is none. */
 static int64_t first_value(struct top_session *s, const char *sql, int nr, const int64_t params[],
 			   int64_t absent)
 {

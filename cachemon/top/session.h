@@ -18,8 +18,8 @@ struct top_session {
 	struct top_moment moment;
 	struct top_frame frame;
 	struct top_series *job, *chosen;
-	struct top_ask loaded; /* what the moment was read for */
-	int64_t version;       /* version of the database that was read; -1: never */
+	struct top_ask loaded; /* the moment, level and database it was read for */
+	int64_t version;       /* version of the database when it was read; -1: never */
 };
 
 /* The newest run that is being written, else the last one; -ENOENT with a line in err. */

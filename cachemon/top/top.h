@@ -53,7 +53,7 @@ int top_watch_screen(struct top_session *s, const struct top_options *o,
 
 /* Delivers INT, TERM, HUP and QUIT only where they are waited for. */
 void top_signals_hold(void);
-/* The signal that came, at once or within this time; 0: none. */
+/* The signal that arrived, at once or within this time; 0: none. */
 int top_signals_wait(int ms);
 /* Restores the defaults for a program that is started. */
 void top_signals_default(void);

@@ -27,9 +27,9 @@ enum { LOOK_MS = 50, SAID_MAX = 400, PLACE_TRIES = 10 };
 struct top_capture {
 	char dir[PATH_MAX], db[PATH_MAX + 16];
 	int dir_fd; /* locked for as long as this process lives */
-	int said;   /* what watch prints, a file in memory */
-	int input;  /* of watch; its end ends watch */
-	pid_t pid;  /* 0: there is none any more */
+	int said;   /* output of watch, a file in memory */
+	int input;  /* of watch; closing it ends watch */
+	pid_t pid;  /* 0: it has ended */
 	int status;
 };
 
@@ -103,7 +103,7 @@ static void what_it_said(const struct top_capture *c, struct errtext *err)
 	text[strcspn(text, "\n")] = '\0';
 	if (!strncmp(text, "cachemon: ", strlen("cachemon: ")))
 		said += strlen("cachemon: ");
-	errtext_set(err, -EIO, "%s", *said ? said : "watch ended without a word");
+	errtext_set(err, -EIO, "%s", *said ? said : "watch ended unexpectedly");
 }
 
 static bool has_run(const struct top_capture *c)
@@ -161,7 +161,7 @@ static void remove_all_left(void)
 }
 
 /* The lock protects it; without one, another starting viewer could remove it. A filesystem
- * without locks protects it too, because nobody else gets a lock. */
+ * without locks protects it too, because no process can get a lock. */
 static int lock_place(struct top_capture *c)
 {
 	struct stat sb;

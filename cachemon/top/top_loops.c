@@ -31,7 +31,7 @@ void top_signals_hold(void)
 
 	get_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	/* That a reader has gone is seen when something is written. */
+	/* A reader that has gone is detected at the next write. */
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -64,7 +64,7 @@ void top_signals_end_by(int signo)
 	raise(signo);
 }
 
-/* How often the database is looked at, how long a replay shows a moment, what is late. */
+/* How often the database is read, how long a replay shows a moment, when data is late. */
 #define LOOK_NS 250000000ULL
 #define PLAY_NS 1000000000ULL
 #define LATE_NS 3000000000ULL
@@ -80,11 +80,11 @@ struct screen_loop {
 	struct top_session *s;
 	struct top_screen *screen;
 	struct top_capture *capture;
-	const char *about; /* the run, while there is no other message */
+	const char *about; /* shown while there is no other message */
 	struct top_paper paper;
 	const char *shown; /* the notice on the screen */
 	char notice[160];
-	uint64_t fresh_ns, play_ns; /* when there was something new; when a replay goes on */
+	uint64_t fresh_ns, play_ns; /* time of the last new data; time of the replay's next step */
 	bool ended;
 };
 
@@ -117,12 +117,12 @@ static void choose_notice(struct screen_loop *l)
 	if (*l->notice)
 		l->paper.notice = l->notice;
 	else if (l->ended)
-		l->paper.notice = "the capture has ended; q leaves";
+		l->paper.notice = "the recording has ended; q quits";
 	else if (*l->about)
 		l->paper.notice = l->about;
 	else if (!l->paper.ended && s->view.pace == TOP_FOLLOW &&
 		 late_ns > LATE_NS + 2 * (uint64_t)interval_ns)
-		l->paper.notice = "nothing new is being written: is the watch still there?";
+		l->paper.notice = "no new intervals: is cachemon watch still running?";
 }
 
 static int draw_screen(struct screen_loop *l)
@@ -208,7 +208,7 @@ static int run_loop(struct screen_loop *l, const sigset_t *waiting)
 			return -errno;
 		if (seen || input.revents & (POLLHUP | POLLERR | POLLNVAL))
 			break;
-		/* Also without input, because a new size arrives as a key. */
+		/* Even without input, because a new size arrives as a key. */
 		if (take_keys(l, &changed))
 			break;
 		take_time(l, &changed);
@@ -218,7 +218,7 @@ static int run_loop(struct screen_loop *l, const sigset_t *waiting)
 	return r;
 }
 
-/* The first moment, and from there one after the other. */
+/* The first moment, then one after the other. */
 static void play_from_start(struct top_session *s)
 {
 	s->view.pace = TOP_PLAY;
@@ -257,7 +257,7 @@ int top_watch_screen(struct top_session *s, const struct top_options *o,
 
 enum { COLUMNS_DEFAULT = 80, LINES_DEFAULT = 24, SIZE_MAX_CHARS = 10000, LOOK_MS = 100 };
 
-/* What a shell or the caller says of the size of what is written. */
+/* The size given by the shell or the caller. */
 static int size_of_variable(const char *variable, int otherwise)
 {
 	const char *text = getenv(variable);

@@ -39,7 +39,7 @@ static const struct top_interval *interval_of(const struct top_moment *m, int64_
 	return NULL;
 }
 
-/* What only the hook sees is not known of an interval in which it was ever off. */
+/* If the hook was off at any time of an interval, values that only it measures are unknown. */
 static void forget_unseen(const struct top_moment *m, const struct top_interval *i,
 			  struct counts *c)
 {
@@ -54,14 +54,14 @@ static bool same_interval(const struct top_interval *a, const struct top_interva
 	return a->id == b->id && a->start_ns == b->start_ns && a->duration_ns == b->duration_ns;
 }
 
-/* What was read before, in the order of this history; have: for which intervals. */
+/* Finds the data read before, in the order of this history; have: which intervals it has. */
 static void reuse_series(const struct top_moment *m, const struct top_series *old,
 			 struct top_series *s, bool have[TOP_HISTORY])
 {
 	size_t k = 0;
 
 	for (size_t i = 0; i < m->nr_history; i++) {
-		/* Both are in the order of time, newest first. */
+		/* Both are in order of time, newest first. */
 		while (k < old->nr && old->intervals[k].start_ns > m->history[i].start_ns)
 			k++;
 		have[i] = k < old->nr && same_interval(&old->intervals[k], &m->history[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the viewer chose: level, order, filter, row, moment. Owns this state and the function that a
+ * The viewer's choices: level, order, filter, row, moment. Owns this state and the function that a
  * key applies to it. Independent of terminal and database.
  */
 #ifndef TOP_VIEW_H
@@ -37,7 +37,7 @@ enum top_column {
 	TOP_NR_COLUMNS
 };
 
-/* Which moment is shown: always the newest, one that stays, or one after the other. */
+/* Which moment is shown: always the newest, a fixed one, or one after the other. */
 enum top_pace { TOP_FOLLOW, TOP_HOLD, TOP_PLAY };
 
 enum top_typing { TOP_TYPING_NONE, TOP_TYPING_FILTER, TOP_TYPING_TIME };
@@ -63,7 +63,7 @@ struct top_view {
 	size_t cursor;	/* the selected row, by place; unlimited, frames limit it */
 	int64_t pinned; /* the selected row, by id, while its detail is shown; else TOP_NO_ROW */
 	bool detail, help;
-	bool wide;	  /* there is room for files beside jobs or directories */
+	bool wide;	  /* there is room for files next to jobs or directories */
 	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
@@ -73,19 +73,20 @@ struct top_view {
 	bool worst;	/* to the moment with the most misses, still to move */
 	enum top_typing typing;
 	char typed[TOP_TYPED_MAX + 1];
-	const char *complaint; /* about what was typed; NULL: none */
+	const char *complaint; /* about the input; NULL: none */
 };
 
 /* The state in which a key is pressed. */
 struct top_around {
 	size_t nr_rows, cursor, page;
-	size_t help_end;	       /* as far as the help can go on; 0: all of it is seen */
-	int64_t cursor_id;	       /* TOP_NO_ROW: there is no row */
-	const char *cursor_name;       /* as it is shown; NULL: there is no row */
-	int64_t run_id, cursor_run_id; /* the one that is shown, that of the row; TOP_NO_RUN */
+	size_t help_end;	       /* the last line at which the help may start; 0: all of it is
+					* visible */
+	int64_t cursor_id;	       /* TOP_NO_ROW: no row */
+	const char *cursor_name;       /* as displayed; NULL: no row */
+	int64_t run_id, cursor_run_id; /* the displayed run, that of the row; TOP_NO_RUN */
 	int64_t begin_ns;	       /* where the moment begins */
 	int64_t started_ns;	       /* wall-clock time of the start; 0: unknown */
-	bool replay;		       /* nothing new will come: what was held plays on */
+	bool replay; /* no new data will come: a held view continues as a replay */
 };
 
 /* Characters are themselves (code points); the others are beyond Unicode. */
@@ -114,10 +115,10 @@ enum top_column top_view_order(const struct top_view *v);
 bool top_view_with_files(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);
-/* A name of a column, as --sort has it; -EINVAL. */
+/* A name of a column, as for --sort; -EINVAL. */
 int top_view_sort(struct top_view *v, const char *name);
-/* A time since the start: "90", "1500ms", "2m", "1:05:00"; "+30", "-2m" from where the moment is;
- * "@14:05", "@14:05:30" by the clock, on the day of the moment. -EINVAL. */
+/* A time since the start: "90", "1500ms", "2m", "1:05:00"; relative to the moment: "+30", "-2m";
+ * by the clock, on the day of the moment: "@14:05", "@14:05:30". -EINVAL. */
 int top_view_time(const char *text, const struct top_around *around, int64_t *ret_ns);
 
 #endif

@@ -49,7 +49,7 @@ static void choose_row(struct top_view *v, const struct top_around *around, size
 	if (!around->nr_rows)
 		return;
 	v->cursor = cursor < around->nr_rows ? cursor : around->nr_rows - 1;
-	/* The next frame finds out which id that is. */
+	/* The next frame finds the id of that row. */
 	if (v->detail && v->cursor != around->cursor)
 		v->pinned = TOP_NO_ROW;
 }
@@ -79,14 +79,14 @@ static void follow_newest(struct top_view *v)
 	v->steps = 0;
 }
 
-/* Of another run its newest moment, because this run's moments have no meaning there. */
+/* In another run its newest moment, because this run's moments have no meaning there. */
 static void go_to_run(struct top_view *v, int64_t run_id)
 {
 	follow_newest(v);
 	v->run_id = run_id;
 }
 
-/* What is in the chosen row: a job's directories, a directory's files. */
+/* The content of the selected row: a job's directories, a directory's files. */
 static void zoom_in(struct top_view *v, const struct top_around *around)
 {
 	bool directory = v->level == TOP_DIRECTORIES;
@@ -95,7 +95,7 @@ static void zoom_in(struct top_view *v, const struct top_around *around)
 	if (v->level >= TOP_FILES || !around->cursor_name)
 		return;
 	if (directory && strlen(around->cursor_name) + 1 > TOP_TYPED_MAX) {
-		v->complaint = "the name is too long to go by";
+		v->complaint = "the name is too long to filter by";
 		return;
 	}
 	z = &v->zooms[v->nr_zooms++];
@@ -124,7 +124,7 @@ static void zoom_out(struct top_view *v)
 	strcpy(v->filter, z->filter);
 }
 
-/* That of the zoom, or none. */
+/* The name of the zoom, or none. */
 static const char *filter_without_typing(const struct top_view *v)
 {
 	return v->nr_zooms ? v->zooms[v->nr_zooms - 1].into : "";
@@ -174,7 +174,7 @@ static void typed_time(struct top_view *v, const struct top_around *around)
 	if (!*v->typed)
 		return;
 	if (top_view_time(v->typed, around, &at_ns)) {
-		v->complaint = "a time is 90, 2m or 1:05:00, +30, -2m, @14:05";
+		v->complaint = "give a time such as 90, 2m, 1:05:00, +30, -2m or @14:05";
 		return;
 	}
 	v->pace = TOP_HOLD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A time as it is typed. */
+/* Parses a time that was typed. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static int clock_time(const char *text, int64_t *ret_ns)
 	return 0;
 }
 
-/* What a clock on the wall showed in that zone; before the start is the start. */
+/* The time of a wall clock in that zone; times before the start become the start. */
 static int wall_time(const char *text, const struct top_around *around, int64_t *ret_ns)
 {
 	time_t s = (time_t)((around->started_ns + around->begin_ns) / NS_PER_S);

@@ -326,7 +326,7 @@ void marks_stored(struct marks *m)
 	m->nr_set = 0;
 }
 
-/* Until the FIFO is removed. If nobody has it open any more, the guard ends. */
+/* Until the FIFO is removed. If no process has it open any more, the guard ends. */
 static void end_guard(struct marks *m)
 {
 	ssize_t n;

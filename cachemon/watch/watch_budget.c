@@ -22,10 +22,9 @@
 
 enum { FILE_ROWS_FINE = 64 };
 
-static const char over_purse[] =
-	"recording it cost more than the part of the overhead budget that detail may have";
-static const char sliced_only[] = "reads were watched in slices from here on, to stay within "
-				  "--max-overhead";
+static const char over_purse[] = "recording it exceeded its share of the overhead budget";
+static const char sliced_only[] =
+	"from this point reads were watched in slices, to stay within --max-overhead";
 static const char *const names[DETAIL_NR] = {"traces",	 "fault_addresses", "references",
 					     "evictors", "file_rows",	    "per_read_hook"};
 
@@ -191,8 +190,8 @@ static void begin_slices(struct watch_run *run)
 	probe_set_evictors(run->set, false);
 	run->file_rows_share = 0;
 	mark_shed(run, DETAIL_READS,
-		  "it cost most of what exceeded the overhead budget: it is on in slices at "
-		  "random places, and what only it sees is estimated");
+		  "it exceeded the overhead budget, so it is active only in randomly placed "
+		  "slices; counters that need it are estimated");
 	watch_slices_begin(run);
 	watch_traces_end(run, sliced_only);
 	reference_ring_end(sampler_reference_ring(run->sampler), sliced_only);

@@ -211,7 +211,7 @@ static int warm_up(struct watch_run *run, struct errtext *err)
 	r = calibrate(run->set, !slash ? "." : *dir ? dir : "/", &run->invoker, &run->calibration);
 	free(dir);
 	if (r)
-		return errtext_set(err, r, "cannot begin to count: %s", strerror(-r));
+		return errtext_set(err, r, "cannot start counting: %s", strerror(-r));
 	/* The calibration switches them, and may have broken off in between. */
 	if (run->o->level != LEVEL_COLD)
 		watch_hook_on(run, ROLE_READ);

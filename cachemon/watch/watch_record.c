@@ -75,7 +75,7 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
 	r.jobs[JOB_WATCHED].selector = run->selector.text;
 	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
-	r.references_absent[JOB_OTHERS] = "of the watched job alone";
+	r.references_absent[JOB_OTHERS] = "of the watched job only";
 	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
 	for (int i = 0; i < ROLE_NR; i++) {
 		const struct probe_choice *c = &run->plan.choices[i];
@@ -132,8 +132,8 @@ static void judge_stalls(struct watch_run *run)
 	for (int c = 0; c < C_NR; c++)
 		gone[c] = counter_group((enum counter)c) == GROUP_STALL;
 	store_measure_no_more(run->store, run->ledger, gone,
-			      "the job waited for io_uring while its reads were not watched, so "
-			      "what it waited for is not known");
+			      "the job waited for io_uring while reads were not watched, so the "
+			      "cause of the wait is not known");
 }
 
 void watch_write(struct watch_run *run, const struct sample *s)
@@ -233,7 +233,7 @@ void watch_traces_begin(struct watch_run *run)
 	if (!reason && traces_new(&config, &run->traces))
 		reason = "out of memory";
 	if (!reason && sampler_trace(run->sampler, run->traces))
-		reason = "the ring of traces could not be read";
+		reason = "the trace buffer could not be read";
 	if (reason) {
 		store_no_traces(run->store, reason);
 		return;
@@ -262,9 +262,8 @@ void watch_traces_see(struct watch_run *run, const struct sample *s, bool last)
 	if (!run->traces)
 		return;
 	if (!run->traces_stopped && traces_full(run->traces))
-		stop_traces(
-			run,
-			"as much was recorded as is kept of one run: no more files were chosen");
+		stop_traces(run, "the limit of recorded detail for one run was reached: no more "
+				 "files were traced");
 	trace_ring_look(sampler_trace_ring(run->sampler), s, last);
 	for (size_t i = 0; i < ledger_nr_active(run->ledger); i++) {
 		const struct ledger_file *f = ledger_active(run->ledger, i);

@@ -64,9 +64,10 @@ static int seed_tree(struct watch_run *run, struct errtext *err)
 	if (r == -ESRCH)
 		return errtext_set(err, r, "process %d has ended", pid);
 	if (r == -E2BIG)
-		return errtext_set(err, r, "too many processes to take into the job");
+		return errtext_set(err, r, "too many processes to add to the job");
 	if (r)
-		return errtext_set(err, r, "cannot take process %d and its descendants: %s", pid,
+		return errtext_set(err, r,
+				   "cannot add process %d and its descendants to the job: %s", pid,
 				   strerror(-r));
 	return 0;
 }
@@ -285,8 +286,8 @@ void watch_outlived_say(const struct watch_run *run)
 				      run->outlived[i], *about.name ? " " : "", about.name);
 	}
 	errtext_set(&text, 0,
-		    "the command has ended, and %llu of its descendants still run%s%s%s; what they "
-		    "read from now on is not in this run. To follow one: cachemon watch --pid N",
+		    "the command has ended, but %llu of its descendants still run%s%s%s; later "
+		    "reads are not part of this run. To watch one, run cachemon watch --pid N",
 		    (unsigned long long)alive, alive == 1 ? "s" : "", list,
 		    alive > SHOWN_MAX ? ", ..." : "");
 	watch_say(text.text);

@@ -12,9 +12,9 @@
 #include "cachemon/report/run/data.h"
 #include "cachemon/store/store_wording.h"
 
-/* Of a publication. */
+/* The place of a publication. */
 struct content {
-	const struct model *m; /* NULL: the words alone */
+	const struct model *m; /* NULL: only the words */
 	const struct wording *w;
 	enum report_format format;
 };
@@ -33,7 +33,7 @@ static void put_document(struct doc *d, const struct model *m, const struct word
 		return;
 	if (!w->checked.nr_statements || !w->checked.answered)
 		doc_para(d, "The data does not say.%s",
-			 w->checked.nr_statements ? " What comes nearest is above." : "");
+			 w->checked.nr_statements ? " The closest evidence is above." : "");
 	sections_wording_end(d, w);
 }
 
@@ -134,7 +134,7 @@ int answer_keep(const struct wording *w, const struct answer_place *place, struc
 
 	if (!w->attempts.known || !w->attempts.value || !w->prompt_sha256)
 		return 0;
-	/* Where nobody answered there are no words to be missed. */
+	/* Without an answer, no words are missing. */
 	if (!keep_in_database(w, place, &content, &why) || w->skipped)
 		return 0;
 	if (!place->path)

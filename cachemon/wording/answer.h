@@ -21,8 +21,8 @@ struct answer_place {
 int answer_write(const struct model *m, const struct wording *w, const struct answer_place *to,
 		 struct errtext *err);
 
-/* Does nothing if no model was queried. 0: in the database; else elsewhere or nowhere, and
- * ret_said has a line about it. */
+/* Stores the answer; does nothing if no model was queried. 0: stored in the database; else the
+ * answer is stored elsewhere or not at all, and ret_said has a line about it. */
 int answer_keep(const struct wording *w, const struct answer_place *place,
 		struct errtext *ret_said);
 

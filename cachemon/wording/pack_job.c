@@ -96,7 +96,7 @@ void pack_of_job(struct packer *k)
 		    "the measuring", "");
 }
 
-/* Of bytes that may not be there, for "%.*s". */
+/* For bytes that may be absent, for "%.*s". */
 #define TEXT(b) (int)(b).len, (b).data ? (b).data : ""
 
 void pack_facts(struct packer *k)
@@ -112,7 +112,7 @@ void pack_facts(struct packer *k)
 				     show_bytes(run->page_size_bytes, false).s));
 	packer_fact(k, packer_format(k, "measured at level %.*s%s", TEXT(run->level),
 				     run->sliced.known && run->sliced.value ? ", by samples" : ""));
-	/* What the figures of the job do not show. */
+	/* Results that the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
 		packer_fact(k, "the job reads through mappings: its lookups and hit ratio are of "
 			       "read calls alone, which as a rule are a program's start");

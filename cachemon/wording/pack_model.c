@@ -85,7 +85,7 @@ const char *pack_shown(struct packer *k, const struct pack_figure *f)
 		return "not measured";
 	if (f->is_text)
 		return f->value;
-	/* "1.2 MiB/s": the amount, and what it is of. */
+	/* "1.2 MiB/s": the amount with its unit. */
 	snprintf(unit, sizeof(unit), "%.*s", (int)len - 2, f->unit);
 	s = of_unit(f->value, rate ? unit : f->unit);
 	/* Negative or too large: unchanged. */
@@ -96,10 +96,10 @@ const char *pack_shown(struct packer *k, const struct pack_figure *f)
 	return packer_format(k, "%s%s%s", before(f->quality), s.s, rate ? "/s" : "");
 }
 
-/* Names while they are remembered. */
+/* Collects names. */
 struct naming {
 	struct redact *names;
-	int e; /* the first that failed */
+	int e; /* the first error */
 };
 
 static void name_text(struct naming *n, enum name_kind kind, const char *name, size_t len)
@@ -113,7 +113,7 @@ static void name_bytes(struct naming *n, enum name_kind kind, const struct bytes
 	name_text(n, kind, b->data, b->len);
 }
 
-/* What the paths of a job are below; a name without a slash is that of no place. */
+/* The directories above the paths of a job; a name without a slash has none. */
 static void name_place(struct naming *n, enum name_kind kind, const struct bytes *b)
 {
 	if (b->data && memchr(b->data, '/', b->len))
@@ -157,8 +157,8 @@ static void name_job(struct naming *n, const struct model_job *job)
 	}
 }
 
-/* Its subject, which the report may not list. Evidence may name a process; its kind identifies
- * nobody. */
+/* Its subject, which the report may not list. Evidence may name a process; its kind does not
+ * identify a user. */
 static void name_finding(struct naming *n, const struct finding *f)
 {
 	static const char kind[] = "_kind";

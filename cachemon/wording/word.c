@@ -28,7 +28,7 @@ struct word {
 	unsigned int row; /* of the pack's bounds */
 };
 
-/* Names of the user who asks, who may not be the user of the run. */
+/* Names of the querying user, who may not be the user of the run. */
 static int name_user(struct redact *r, const struct invoker *as)
 {
 	int ret = 0;
@@ -139,7 +139,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 	return e;
 }
 
-/* NULL where there is no text. */
+/* NULL if there is no text. */
 static const char *keep_text(struct arena *a, const char *s)
 {
 	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
@@ -219,7 +219,7 @@ static void take_checked(struct word *w, struct wording *ret)
 		x->text = n ? keep_text(a, n->action) : named(w, a, x->text);
 	}
 	ret->pack = w->pack;
-	ret->pack.instructions = NULL; /* the prompt's, which goes */
+	ret->pack.instructions = NULL; /* the prompt's, which is freed */
 	w->pack = (struct pack){0};
 }
 

@@ -18,7 +18,7 @@ struct word_how {
 	const char *notes_dir; /* a user's; NULL: none */
 	const char *question;  /* NULL: explain the findings */
 	bool redact;
-	void (*on_problem)(void *arg, const char *problem); /* in a note; a line each */
+	void (*on_problem)(void *arg, const char *problem); /* in a note; one per line */
 	const struct progress_sink *progress;
 };
 

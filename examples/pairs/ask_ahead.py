@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Samples in files, each asked for right before it is read. Fixed: asked for six samples ahead, while
-the accelerator works on others."""
+"""Samples in files, each requested right before it is read. Fixed: requested six samples ahead,
+while the accelerator works on others."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Training over a set that fits, beside a backup of the archive that reads each piece twice (checksum, copy) and
-so stays in the cache. Fixed: the backup drops what it has read."""
+"""Training over a dataset that fits, during a backup of the archive that reads each piece twice
+(checksum, copy) and so stays in the cache. Fixed: the backup drops the pages it has read."""
 
 import multiprocessing
 import os

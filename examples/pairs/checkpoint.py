@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Epochs over a dataset that fits, with a checkpoint written after each of them that pushes it out. Fixed:
-the checkpoint's pages are written back and dropped as it is written."""
+"""Epochs over a dataset that fits, with a checkpoint after each of them that evicts it. Fixed:
+the checkpoint's pages are written back and dropped while it is written."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A column of a table that is stored in rows: one piece of each row, at a constant stride. Fixed: the same
-column from a file that is stored by columns."""
+"""A column of a table that is stored by rows: one piece of each row, at a constant stride.
+Fixed: the same column from a file that is stored by columns."""
 
 import os
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the workloads share: how they are called, files that are made, ways to read them.
+"""Shared by the workloads: the command line, creation of files, ways to read.
 
 A workload is a module with NEEDS (the conditions it runs under, for both versions or for each),
 FINDS (the findings that its bad version must give), make(dir, scale), bad(dir, scale) and
-fixed(dir, scale). It is started as  python3 NAME.py make|bad|fixed DIR [SCALE]."""
+fixed(dir, scale). It is started as python3 NAME.py make|bad|fixed DIR [SCALE]."""
 
 import os
 import random
@@ -21,7 +21,7 @@ def shuffled(items, seed=0):
 
 
 def make_file(path, size):
-    """A file of so many bytes on the disk."""
+    """A file of that many bytes on disk."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     block = random.Random(SEED).randbytes(MIB)
     with open(path, "wb") as f:
@@ -50,12 +50,12 @@ def read_in_order(path, piece=128 * KIB, use=None):
 
 
 def drop_behind(fd, at, data):
-    """From the beginning on: a large folio that lies in the range by half stays."""
+    """From the beginning: a large folio that is only partly in the range stays."""
     os.posix_fadvise(fd, 0, at + len(data), os.POSIX_FADV_DONTNEED)
 
 
 def join_cgroups():
-    """The runner names cgroups; the workload goes in, cachemon stays outside."""
+    """The runner names cgroups; the workload enters them, cachemon stays outside."""
     for path in filter(None, os.environ.get("CACHEMON_JOIN", "").split(":")):
         with open(os.path.join(path, "cgroup.procs"), "w") as f:
             f.write("0")

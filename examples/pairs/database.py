@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records at random places of a table, a header and then a body: the second read looks like the begin of a
-stream. Fixed: RANDOM advice and one call a record."""
+"""Records at random places of a table, a header and then a body: the second read looks like the
+beginning of a stream. Fixed: RANDOM advice and one call per record."""
 
 import os
 import random

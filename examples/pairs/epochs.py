@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Epochs in the same order over files that do not fit the memory: each is gone when its turn comes. Fixed: a
-part is kept, the rest dropped after use."""
+"""Epochs in the same order over files that do not fit into memory: each is evicted before its
+next turn. Fixed: a part is kept, the rest dropped after use."""
 
 import sys
 
@@ -9,7 +9,7 @@ from common import MIB
 
 NEEDS = {"bps": 48 * MIB, "memory": 56 * MIB}
 FINDS = ["cache-thrash-loop"]
-# The gain foretold is that of memory for all of it, and this fix keeps a part.
+# The predicted gain is that of enough memory for everything; this fix keeps only a part.
 GAIN = "the fix keeps a part of the files, the gain foretold is that of keeping all"
 FILES, BYTES, KEPT, EPOCHS = 80, MIB, 36, 5
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A loader over image files, one file a sample: PyTorch's DataLoader where it is installed, else
+"""A loader over image files, one file per sample: PyTorch's DataLoader if it is installed, else
 processes. Fixed: the samples in tar shards, read in order."""
 
 import io

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A log in fixed records, followed while another process writes it, and parsed field by field with a read call
-each. Fixed: blocks."""
+"""A log with fixed records, followed while another process writes it, and parsed field by field
+with one read call each. Fixed: blocks."""
 
 import multiprocessing
 import os
@@ -22,7 +22,7 @@ def make(directory, scale):
 
 
 def write(path, size, told):
-    """Says of each block that it is there."""
+    """Signals that a block is complete."""
     with open(path, "wb", buffering=0) as f:
         for _ in range(0, size, BLOCK):
             f.write(b"r" * BLOCK)

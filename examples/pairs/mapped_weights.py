@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights that are mapped and loaded layer by layer, as safetensors does it, from a device with a long way to it,
-whose read_ahead_kb is small. Fixed: a larger one."""
+"""Weights that are mapped and loaded layer by layer, as by safetensors, from a device with high
+latency and a small read_ahead_kb. Fixed: a larger one."""
 
 import mmap
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pass in order over a file that a library advised RANDOM. Fixed: SEQUENTIAL before the pass."""
+"""A sequential pass over a file that a library advised RANDOM. Fixed: SEQUENTIAL before the
+pass."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a workload runs: a filesystem of its own on a loop device, as slow as it is wished, and
-control groups. Owns the mounts and cgroups; what it makes it takes away again."""
+"""The environment of a workload: its own filesystem on a loop device with a given speed, and
+control groups. Owns the mounts and cgroups, and removes them."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ THROTTLE = {"bps": ("blkio.throttle.read_bps_device", "rbps"),
 
 
 class Lacking(Exception):
-    """Why this machine cannot have the conditions."""
+    """Why this machine cannot provide the conditions."""
 
 
 def run(*argv):
@@ -32,7 +32,7 @@ def put(path, value):
 
 
 def remove_cgroup(path):
-    """Processes that are ending may still be in it: they go to the parent first."""
+    """Exiting processes may still be in it: they are moved to the parent first."""
     with contextlib.suppress(OSError):
         with open(os.path.join(path, "cgroup.procs")) as f:
             for pid in f.read().split():
@@ -84,7 +84,7 @@ class Place:
             subprocess.run(["umount", "-l", self.dir], stderr=subprocess.DEVNULL)
 
     def cold(self):
-        """Nothing of it is cached any more, inodes neither."""
+        """Drops all of it from the cache, including inodes."""
         run("umount", self.dir)
         self._mount()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights that every rank loads, one after the other, in memory that holds less than the file. Fixed: one
+"""Weights that every rank loads, one after the other, with less memory than the file. Fixed: one
 process loads them, the others share its memory."""
 
 import mmap
@@ -37,7 +37,8 @@ def bad(directory, scale):
 
 
 def fixed(directory, scale):
-    """A digest of each layer stands for the weights in shared memory: what counts is one pass."""
+    """A digest of each layer replaces the weights in shared memory: only the number of passes
+    matters."""
     shared = mmap.mmap(-1, MIB)
 
     def keep(_, at, data):

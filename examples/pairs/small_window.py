@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A stream from a device with a long way to it, whose read_ahead_kb is small. Fixed: a larger one."""
+"""A stream from a device with high latency and a small read_ahead_kb. Fixed: a larger one."""
 
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members of a tar shard in shuffled order. The shard is asked for with one WILLNEED, of which the kernel
-takes the first piece only. Fixed: asked for in pieces."""
+"""Members of a tar shard in shuffled order. The shard is requested with one WILLNEED, of which
+the kernel accepts only the first piece. Fixed: requested in pieces."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A loader that warms up the whole dataset before each epoch, and has less memory than that. Fixed: asks a few
-files ahead."""
+"""A loader that warms up the whole dataset before each epoch, with less memory than that. Fixed:
+requests a few files ahead."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from common import MIB
 
 NEEDS = {"bps": 40 * MIB, "memory": 40 * MIB}
 FINDS = ["willneed-unused"]
-# WILLNEED itself waits for a slow device, and no stall counts that.
+# WILLNEED itself waits for a slow device, which does not count as a stall.
 GAIN = "the calls wait for the device as well, which is not in the stall"
 FILES, BYTES, EPOCHS, DEPTH = 64, MIB, 5, 4
 

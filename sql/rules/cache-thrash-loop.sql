@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: cache-thrash-loop
--- title: a set of pages larger than the cache is read in cycles, and nearly all of it is fetched again each time
+-- title: the job repeatedly reads more data than the cache holds, and fetches nearly all of it again each time
 -- version: 2
 -- lever: symptom
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: lookups refaults evicted_unused evicted_dontneed evicted_reclaim_memcg demand_pages
 --           prefetched_pages added_pages evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 --           faults_major prefetched_mmap_around
--- param min_refetched_share = 0.7 ratio -- of the repeated lookups; a shuffled set of which 60 % fit has 0.77
--- param min_loop_share = 0.5 ratio -- of the pages seen first: half a second pass at least
+-- param min_refetched_share = 0.7 ratio -- of the repeated lookups; 0.77 for a shuffled set that fits to 60 %
+-- param min_loop_share = 0.5 ratio -- of the first touches: at least half of a second pass
 -- param min_pages = 4096 pages -- 16 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
@@ -34,15 +34,15 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.95 AS confidence,
-	-- What faults of mappings fetched again was not looked up.
+	-- Pages that mapping faults fetched again were not looked up.
 	iif(l.returned_pages <= l.repeat_lookups,
-		printf('of %,d repeated lookups, %,d had to be fetched again after reclaim', l.repeat_lookups,
-			l.returned_pages),
-		printf('%,d pages had to be fetched again after reclaim, and at least %,d lookups were repeated',
+		printf('%,d of %,d repeated lookups had to fetch the page again after reclaim', l.returned_pages,
+			l.repeat_lookups),
+		printf('%,d pages had to be fetched again after reclaim; at least %,d lookups were repeated',
 			l.returned_pages, l.repeat_lookups))
 		|| CASE WHEN j.evicted_reclaim_memcg * 2 < j.evicted_reclaim THEN ''
-			WHEN x.limit_bytes IS NULL THEN '; the job''s memory limit took most of them'
-			ELSE printf('; the job''s memory limit of %,d MiB took most of them',
+			WHEN x.limit_bytes IS NULL THEN '; the job''s memory limit evicted most of them'
+			ELSE printf('; the job''s memory limit of %,d MiB evicted most of them',
 				x.limit_bytes / 1048576) END AS summary,
 	json_array(
 		json_object('metric', 'returned_pages', 'value', l.returned_pages, 'unit', 'pages',

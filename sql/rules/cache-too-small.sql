@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: cache-too-small
--- title: a little more cache would turn many misses into hits
+-- title: slightly more cache would turn many misses into hits
 -- version: 1
 -- severity: low where the curve does not fit what was measured or has no second opinion; else high when the
 --           stall that it would save is at least high_share of the wall time, medium when at least
@@ -9,13 +9,13 @@
 -- needs facts: v_curve_fact.present_pages
 -- needs counters: evicted_reclaim_memcg refaults demand_pages prefetched_pages evicted_reclaim evicted_unused
 --           evicted_dontneed evicted_drop_caches evicted_direct_io evicted_other
--- param max_growth = 2.0 ratio -- of the present size: what may be called a little more
--- param min_drop = 0.05 ratio -- of all lookups that would hit instead
--- param min_evicted_pages = 4096 pages -- taken by reclaim; without it the cache was not full
--- param min_returned_pages = 2048 pages -- came back after reclaim; without it nothing was missed
+-- param max_growth = 2.0 ratio -- of the present size: what counts as slightly more
+-- param min_drop = 0.05 ratio -- of all lookups, which would become hits
+-- param min_evicted_pages = 4096 pages -- evicted by reclaim; with fewer the cache was not full
+-- param min_returned_pages = 2048 pages -- read again after reclaim; with fewer little was missed
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
-WITH here AS ( -- the curve at the smallest size that is not below the present one
+WITH here AS ( -- the curve at the smallest size that is at least the present one
 	SELECT f.job_id, f.present_pages, f.floor, c.cache_pages, c.miss_ratio, c.low,
 		CASE WHEN f.uncertain IS NOT 0 THEN 'it does not fit what was measured'
 			WHEN f.second_opinion IN ('same', 'weak') THEN NULL
@@ -23,12 +23,12 @@ WITH here AS ( -- the curve at the smallest size that is not below the present o
 	FROM v_curve_fact f JOIN v_curve c ON c.job_id = f.job_id
 	WHERE f.broken IS NOT 1 AND c.cache_pages = (SELECT min(x.cache_pages) FROM v_curve x
 		WHERE x.job_id = f.job_id AND x.cache_pages >= f.present_pages)
-), best AS ( -- what the largest size that counts as a little more would give
+), best AS ( -- the hit ratio at the largest size that counts as a little more
 	SELECT h.job_id, min(c.miss_ratio) AS miss_ratio
 	FROM here h JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
 	GROUP BY h.job_id
-), want AS ( -- the smallest size with nine tenths of that
+), want AS ( -- the smallest size with 90 % of that
 	SELECT h.job_id, min(c.cache_pages) AS cache_pages
 	FROM here h JOIN best b ON b.job_id = h.job_id JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
@@ -59,7 +59,7 @@ SELECT
 	END AS severity,
 	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'there%' THEN 0.5 ELSE 0.4 END
 		AS confidence,
-	printf('with %,d pages of cache instead of %,d, %.0f %% of the lookups would miss instead of %.0f %%%s',
+	printf('with a cache of %,d pages instead of %,d, the miss ratio would be %.0f %% instead of %.0f %%%s',
 		g.want_pages, g.present_pages, 100 * g.want_miss_ratio, 100 * g.miss_ratio,
 		coalesce('; uncertain: ' || g.uncertain, '')) AS summary,
 	json_array(

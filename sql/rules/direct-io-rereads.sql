@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: direct-io-rereads
--- title: data is read with O_DIRECT more than once that would have fitted in the cache
+-- title: data that would fit in the cache is read repeatedly with O_DIRECT
 -- version: 1
 -- severity: medium when at least medium_bytes were read again, else low
 -- needs counters: direct_read_bytes
 -- needs tables: machine_interval
 -- needs facts: v_machine.available_bytes_min
--- param min_passes = 1.5 ratio -- the bytes read directly, in sizes of the file
+-- param min_passes = 1.5 ratio -- bytes read directly, divided by the file size
 -- param min_reread_bytes = 16777216 bytes -- beyond one pass
 -- param max_memory_share = 0.8 ratio -- of the memory available, or of the job's limit
 -- param medium_bytes = 268435456 bytes -- 256 MiB: about a second of a SATA SSD
@@ -25,7 +25,7 @@ SELECT
 	iif(a.files = 1 OR d.path IS NULL, a.path, d.path) AS subject,
 	iif(a.reread_bytes >= :medium_bytes, 'medium', 'low') AS severity,
 	0.9 AS confidence,
-	printf('%,d MiB were read directly of files of %,d MiB, which would fit in the memory available',
+	printf('%,d MiB were read with O_DIRECT from files of %,d MiB, which would fit in the available memory',
 		a.direct_read_bytes / 1048576, a.size_bytes / 1048576) AS summary,
 	json_array(
 		json_object('metric', 'direct_read_bytes', 'value', a.direct_read_bytes, 'unit', 'bytes',

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontcache-reread
--- title: data is read or written with RWF_DONTCACHE, and read again
+-- title: data accessed with RWF_DONTCACHE is read again
 -- version: 1
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -15,7 +15,8 @@ WITH dropped AS (
 	SELECT
 		x.directory_id, x.job_id, x.path, x.page_size_bytes, x.evicted_dontcache, x.refaults,
 		x.refault_misses, x.stall_ns, x.demand_pages + x.prefetched_pages AS fetched_pages,
-		-- Those that no other cause can explain; what was written anew had to be fetched by nobody.
+		-- Refaults that no other cause can explain. Pages that are written again need not
+		-- be fetched.
 		min(x.evicted_dontcache, x.demand_pages + x.prefetched_pages,
 			x.refaults - (x.evicted_pages - x.evicted_dontcache - x.evicted_truncate))
 			AS returned_pages
@@ -36,7 +37,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %,d pages that calls with RWF_DONTCACHE left out of the cache, %,d were read again', c.evicted_dontcache,
+	printf('RWF_DONTCACHE kept %,d pages out of the cache, %,d of which were read again', c.evicted_dontcache,
 		c.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.dontcache', 'value', c.evicted_dontcache, 'unit', 'pages',

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: dontneed-harmful
--- title: pages dropped by advice were read again
+-- title: pages that DONTNEED advice dropped were read again
 -- version: 4
--- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
+-- severity: high when the stall they explain is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_dontneed refaults demand_pages prefetched_pages
 -- needs tables: advice
 -- param min_returned_share = 0.3 ratio -- of the pages that the advice dropped
 -- param min_returned_pages = 1024 pages -- 4 MiB of 4 KiB pages
--- param max_memory_share = 0.95 ratio -- of the memory available or the limit: what the job read would have fitted
+-- param max_memory_share = 0.95 ratio -- of the available memory or the limit: what the job read must fit in this
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH own AS ( -- what the job's own calls dropped; DONTNEED of others is evicted-by-neighbour
@@ -22,14 +22,14 @@ WITH own AS ( -- what the job's own calls dropped; DONTNEED of others is evicted
 		d.refault_misses, d.demand_pages + d.prefetched_pages AS fetched_pages, d.stall_ns,
 		x.dropped_refaults IS NOT NULL AS recorded,
 		x.dropped_refaults_others AS others_pages,
-		-- Where it is not known which came back: those that no other cause can explain.
-		-- What was written anew came back too, and had to be fetched by nobody.
+		-- If it is not known which pages came back: refaults that no other cause can
+		-- explain. Pages that are written again come back too, without a fetch.
 		max(0, min(o.pages_dropped, d.demand_pages + d.prefetched_pages, coalesce(x.dropped_refaults,
 			d.refaults - (d.evicted_pages - o.pages_dropped - d.evicted_truncate)))) AS own_pages
 	FROM v_directory d JOIN own o ON o.job_id = d.job_id AND o.directory_id = d.directory_id
 		LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id
 	WHERE d.evicted_dontneed > 0
-), room AS ( -- whether all that the job brought in would have fitted
+), room AS ( -- whether everything that the job brought in would have fitted
 	SELECT
 		j.job_id, (j.added_pages - j.refaults) * j.page_size_bytes AS set_bytes,
 		min(m.available_bytes_min, coalesce(l.limit_bytes, m.job_limit_bytes, m.available_bytes_min))
@@ -39,7 +39,7 @@ WITH own AS ( -- what the job's own calls dropped; DONTNEED of others is evicted
 	SELECT d.*, w.wall_s, r.set_bytes, r.room_bytes,
 		iif(d.others_pages > 0, min(d.pages_dropped, d.own_pages + d.others_pages), d.own_pages)
 			AS returned_pages,
-		-- What others waited for is not this job's time.
+		-- Waits of other processes are not time of this job.
 		d.stall_ns * w.s_per_stall_ns * d.own_pages / nullif(d.fetched_pages, 0) AS saved_s
 	FROM dropped d JOIN room r ON r.job_id = d.job_id LEFT JOIN v_wall w ON w.job_id = d.job_id
 )
@@ -53,8 +53,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	CASE WHEN c.room_bytes IS NULL THEN 0.6 WHEN c.recorded THEN 0.95 ELSE 0.85 END AS confidence,
-	printf('of %,d pages that the job''s own calls dropped, %,d came back%s', c.pages_dropped, c.returned_pages,
-		iif(c.others_pages, printf(', %,d of them for others', min(c.others_pages, c.returned_pages)), '')) AS summary,
+	printf('the job''s own calls dropped %,d pages, %,d of which were read again%s', c.pages_dropped, c.returned_pages,
+		iif(c.others_pages, printf(' (%,d of them by other processes)', min(c.others_pages, c.returned_pages)), '')) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_dropped', 'value', c.pages_dropped, 'unit', 'pages',
 			'scope', 'directory'),
@@ -75,7 +75,7 @@ SELECT
 FROM cost c
 WHERE c.returned_pages >= :min_returned_pages
 	AND c.returned_pages >= :min_returned_share * c.pages_dropped
-	-- Dropping is right where memory is short; where that is not known, the confidence says so.
+	-- Dropping is right if memory is short. If that is not known, the confidence is lower.
 	AND (c.room_bytes IS NULL OR c.set_bytes <= :max_memory_share * c.room_bytes)
 UNION ALL -- so many left by DONTNEED and came back, but which of them the job's own calls dropped is not known
 SELECT

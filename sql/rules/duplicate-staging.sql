@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: duplicate-staging
--- title: several readers bring the same pages into the cache, each after they were evicted
+-- title: several readers fetch the same pages, each after they were evicted
 -- version: 2
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: refaults evicted_reclaim_memcg processes lookups demand_pages prefetched_pages evicted_unused
 --           evicted_reclaim evicted_pages
 -- needs tables: analysis_pattern
--- param min_readers = 2 readers -- tasks that each read four fifths of the file or more, or jobs
+-- param min_readers = 2 readers -- tasks that each read at least 80 % of the file, or jobs
 -- param min_cover_share = 0.8 ratio -- of the file, by each reader on average
 -- param min_refault_share = 0.3 ratio -- of the pages brought in
 -- param min_pages = 2048 pages -- brought in again
@@ -15,10 +15,11 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH read AS (
 	SELECT
-		-- Who opens the file again is the same reader: tasks count, and a trace alone knows them.
+		-- A task that opens the file again is the same reader. So tasks count, and only a
+		-- trace has them.
 		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
 		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
-		-- Beyond what other causes and prefetch that was never used can explain.
+		-- Refaults that other causes and unused prefetch cannot explain.
 		max(0, f.refaults - f.evicted_unused - (f.evicted_pages - f.evicted_reclaim - f.evicted_truncate))
 			AS returned_pages
 	FROM v_file f
@@ -59,7 +60,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.8 AS confidence,
-	printf('%,d readers went through it, and %,d of its pages were brought in again', f.readers,
+	printf('%,d readers read the file, and %,d of its pages had to be fetched again', f.readers,
 		f.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'readers', 'value', f.readers, 'unit', 'readers', 'scope', 'file'),

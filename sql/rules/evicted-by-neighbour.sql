@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: evicted-by-neighbour
--- title: another job pushes out or drops pages that this one needs again
+-- title: another job evicts pages that this one needs again
 -- version: 2
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
 -- needs counters: refaults evicted_dontneed evicted_truncate demand_pages prefetched_pages added_pages
@@ -33,7 +33,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('%s%s pushed out %,d of its pages, at least %,d of which came back',
+	printf('%s%s evicted %,d of its pages, at least %,d of which had to be fetched again',
 		iif(c.who = 'job', 'job ', ''), coalesce(c.evictor, 'others'), c.pages, c.refaulted_pages)
 		AS summary,
 	json_array(

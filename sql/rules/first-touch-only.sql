@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: first-touch-only
--- title: nearly all that is read is read once, so that no cache size helps
+-- title: nearly all data is read only once, so no cache size helps
 -- version: 1
 -- severity: medium when the job waits at least medium_stall_share of its time, low when at least
 --           low_stall_share, else info
 -- needs counters: lookups refaults demand_pages used prefetched_pages added_pages used_late faults_major
--- param min_first_share = 0.9 ratio -- of the lookups are of pages that were brought in for them
--- param max_refault_share = 0.02 ratio -- of the pages brought in had been there before
+-- param min_first_share = 0.9 ratio -- of the lookups needed a page that was not cached before
+-- param max_refault_share = 0.02 ratio -- of the pages brought in had been cached before
 -- param min_pages = 4096 pages -- brought in; 16 MiB of 4 KiB pages
 -- param low_stall_share = 0.2 ratio -- of the wall time
 -- param medium_stall_share = 0.4 ratio -- of the wall time
 WITH fetched AS (
 	SELECT job_id, lookups, refaults, added_pages,
-		-- Pages written are no reads, and pages fetched for nothing answer no lookup.
+		-- Without written pages, and without prefetched pages that no lookup used.
 		demand_pages + used + used_late - faults_major AS first_pages
 	FROM v_job
 )
@@ -26,7 +26,7 @@ SELECT
 		ELSE 'info'
 	END AS severity,
 	0.9 AS confidence,
-	printf('%,d of %,d pages that were asked for had to be brought in first, %,d came back',
+	printf('%,d of %,d pages looked up were first reads; %,d were fetched again',
 		min(f.first_pages, f.lookups), f.lookups, f.refaults) AS summary,
 	json_array(
 		json_object('metric', 'first_pages', 'value', f.first_pages, 'unit', 'pages', 'scope', 'job'),

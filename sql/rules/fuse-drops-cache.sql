@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: fuse-drops-cache
--- title: a filesystem drops its cached pages, and they are read again
+-- title: a filesystem invalidates cached pages that are read again
 -- version: 1
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -15,7 +15,8 @@ WITH dropped AS (
 	SELECT
 		x.filesystem_id, x.job_id, x.mount, x.type, x.page_size_bytes, x.evicted_invalidate, x.refaults,
 		x.refault_misses, x.stall_ns, x.demand_pages + x.prefetched_pages AS fetched_pages,
-		-- Those that no other cause can explain; what was written anew had to be fetched by nobody.
+		-- Refaults that no other cause can explain. Pages that are written again need not
+		-- be fetched.
 		min(x.evicted_invalidate, x.demand_pages + x.prefetched_pages,
 			x.refaults - (x.evicted_pages - x.evicted_invalidate - x.evicted_truncate))
 			AS returned_pages
@@ -36,7 +37,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('%s dropped %,d cached pages as stale, %,d of which were read again',
+	printf('%s invalidated %,d cached pages, %,d of which were read again',
 		coalesce(c.type, 'its filesystem'), c.evicted_invalidate, c.returned_pages) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.invalidate', 'value', c.evicted_invalidate, 'unit', 'pages',

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: interleaved-streams
--- title: several streams through one descriptor destroy each other's readahead
+-- title: several streams share an open file and disturb each other's readahead
 -- version: 3
 -- severity: high when the stall in this file's misses is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -28,9 +28,9 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, b.pattern_confidence) AS confidence,
-	printf('several streams share its descriptor: %,d of %,d pages missed, %,d fetched ahead and not used',
+	printf('several streams share the open file: %,d of %,d lookups missed, and %,d prefetched pages were not used',
 		b.misses, b.lookups, b.unused_pages) AS summary,
-	iif(b.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(b.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', b.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', b.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'unused_pages', 'value', b.unused_pages, 'unit', 'pages',

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: job-limit-oom
--- title: the job's memory limit killed processes of it
+-- title: the job's memory limit killed some of its processes
 -- version: 1
 -- severity: high
 -- needs facts: v_limit.oom_kills
@@ -17,9 +17,9 @@ SELECT
 	j.name AS subject,
 	'high' AS severity,
 	0.95 AS confidence,
-	printf('its memory limit%s killed %,d process%s', iif(l.limit_bytes IS NULL, '', printf(' of %,d MiB', l.limit_bytes / 1048576)),
+	printf('the memory limit%s killed %,d process%s', iif(l.limit_bytes IS NULL, '', printf(' of %,d MiB', l.limit_bytes / 1048576)),
 			l.oom_kills, iif(l.oom_kills = 1, '', 'es'))
-		|| iif(k.other_bytes IS NULL, '', printf('; at most %,d MiB in use were seen that are not page cache, beside %,d MiB that are',
+		|| iif(k.other_bytes IS NULL, '', printf('; the largest use recorded was %,d MiB without page cache, plus %,d MiB of page cache',
 			k.other_bytes / 1048576, k.file_bytes / 1048576)) AS summary,
 	json_array(
 		json_object('metric', 'oom_kills', 'value', l.oom_kills, 'unit', 'processes', 'scope', 'job'),

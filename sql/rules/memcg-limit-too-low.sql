@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: memcg-limit-too-low
--- title: the job's own memory limit throws out pages that it needs again, while the machine has memory free
+-- title: the job's memory limit evicts pages that it needs again, while the machine has free memory
 -- version: 1
 -- lever: direct
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_reclaim_memcg refaults evicted_unused evicted_dontneed demand_pages prefetched_pages
 --           added_pages evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- needs tables: machine_interval
 -- needs facts: v_machine.available_bytes_min
--- param min_memcg_share = 0.5 ratio -- of what reclaim took: the limit is the main cause
--- param min_refault_share = 0.1 ratio -- of the pages brought in, came back after reclaim
--- param min_pages = 2048 pages -- 8 MiB of 4 KiB pages came back
--- param min_available_share = 0.1 ratio -- of the machine's memory; with less it is short itself
+-- param min_memcg_share = 0.5 ratio -- of the reclaimed pages: the limit is the main cause
+-- param min_refault_share = 0.1 ratio -- of the pages brought in were read again after reclaim
+-- param min_pages = 2048 pages -- 8 MiB of 4 KiB pages that were read again
+-- param min_available_share = 0.1 ratio -- of the machine's memory; with less the machine is short of memory
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH returned AS (
@@ -31,7 +31,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(j.sliced, 0.7, 0.95) AS confidence,
-	printf('the limit took %,d pages and %,d came back, while the machine had %,d MiB available at least',
+	printf('the limit evicted %,d pages, %,d of which were read again, while at least %,d MiB of memory were available',
 		j.evicted_reclaim_memcg, min(r.returned_pages, j.evicted_reclaim_memcg), m.available_bytes_min / 1048576) AS summary,
 	json_array(
 		json_object('metric', 'evicted_pages.reclaim_memcg', 'value', j.evicted_reclaim_memcg,

@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: mmap-random-faults
--- title: random touches of a mapping fetch read-around that nobody uses
+-- title: random access to a mapping fetches neighbouring pages that are not used
 -- version: 3
 -- lever: direct
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: faults_major prefetched_mmap_around mapped_pages_upper_bound
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_major_faults = 200 faults -- that had to read
 -- param min_around_per_fault = 4.0 ratio -- pages fetched around a fault
--- param min_unused_share = 0.3 ratio -- of the pages around the faults; 16 of them are mapped with it, and may be used
+-- param min_unused_share = 0.3 ratio -- of the pages around the faults; up to 16 are mapped with the fault and may be used
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH around AS (
 	SELECT
 		f.*, w.wall_s, f.demand_pages + f.prefetched_pages AS fetched_pages,
-		-- What was touched was mapped before, at a fault or around one: of the pages fetched around,
-		-- those beyond the pages that were mapped were certainly not used.
+		-- Touched pages were mapped first, at a fault or around it. So pages fetched around
+		-- faults and never mapped were not used.
 		max(0, f.prefetched_mmap_around - max(0, f.mapped_pages_upper_bound - f.faults_major))
 			AS unused_min_pages,
 		w.s_per_stall_ns
@@ -44,9 +44,9 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.9, c.pattern_confidence) AS confidence,
-	printf('%,d faults at random places fetched %,d pages around them', c.faults_major,
+	printf('%,d faults at random offsets fetched %,d neighbouring pages', c.faults_major,
 		c.prefetched_mmap_around) AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'faults.major', 'value', c.faults_major, 'unit', 'faults',
 			'scope', 'file'),
 		json_object('metric', 'prefetch.origin.mmap_around', 'value', c.prefetched_mmap_around,

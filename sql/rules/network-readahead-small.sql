@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: network-readahead-small
--- title: a network filesystem is read in order with a small window
+-- title: sequential reads from a network filesystem use a small readahead window
 -- version: 2
 -- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
@@ -10,8 +10,8 @@
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param max_read_ahead_kb = 1024 KiB -- what counts as small over a network
 -- param want_kb = 15360 KiB -- what nfsrahead and distributions set
--- param min_stall_share = 0.05 ratio -- of the run, waited for in the files
--- param min_pages = 2048 pages -- brought in from there
+-- param min_stall_share = 0.05 ratio -- of the run, spent waiting for the files
+-- param min_pages = 2048 pages -- brought in from the filesystem
 -- param medium_share = 0.1 ratio -- of the wall time
 -- param high_share = 0.3 ratio -- of the wall time
 WITH remote AS (
@@ -22,7 +22,7 @@ WITH remote AS (
 			AS fetched_pages,
 		sum(f.stall_ns) FILTER (WHERE f.pattern_confidence >= :min_confidence) AS stall_ns,
 		avg(f.pattern_confidence) FILTER (WHERE f.pattern_confidence >= :min_confidence) AS confidence,
-		-- With those that may be read in order, or not.
+		-- Includes files that may or may not be read in order.
 		sum(f.demand_pages + f.prefetched_pages) AS most_fetched_pages, sum(f.stall_ns) AS most_stall_ns,
 		min(iif(f.pattern_confidence >= :min_confidence, NULL, f.pattern_doubt)) AS doubt
 	FROM v_filesystem x JOIN v_file f
@@ -52,9 +52,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.9, c.confidence) AS confidence,
-	printf('%s on %s read in order with read_ahead_kb %d, waited for %.1f s',
-		iif(c.files = 1, 'a file', c.files || ' files'), c.type || iif(c.files = 1, ' is', ' are'),
-		c.read_ahead_kb, c.stall_s) AS summary,
+	printf('the job waited %.1f s for %s on %s, read sequentially with read_ahead_kb %d', c.stall_s,
+		iif(c.files = 1, 'a file', c.files || ' files'), c.type, c.read_ahead_kb) AS summary,
 	json_array(
 		json_object('metric', 'read_ahead_kb', 'value', c.read_ahead_kb, 'unit', 'KiB',
 			'scope', 'filesystem'),

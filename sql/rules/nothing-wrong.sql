@@ -5,30 +5,31 @@
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
--- param floor_share = 0.01 ratio -- of the wall time: a finding that gains less is worth knowing (info), nothing to fix
--- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults, or pages read directly, do as well
--- param told_share = 0.05 ratio -- of the pages asked for by reads: that many faults are told too, and so are direct bytes
--- param good_hit_ratio = 0.8 ratio -- from there on most of what the job asked for came from the page cache
--- param good_stall_share = 0.1 ratio -- more of its time in waits, and an accelerator misses MLPerf Storage's line of 90 %
+-- param floor_share = 0.01 ratio -- of the wall time; a finding with a smaller gain is information only
+-- param min_lookups = 1024 pages -- 4 MiB of 4 KiB pages; as many faults or directly read pages also suffice
+-- param told_share = 0.05 ratio -- of the lookups: that many faults or direct bytes are mentioned
+-- param good_hit_ratio = 0.8 ratio -- at least this share of the requested pages came from the page cache
+-- param good_stall_share = 0.1 ratio -- with more waiting, an accelerator misses the 90 % that MLPerf Storage requires
 -- param good_score = 0.8 ratio -- of the overall grade: A or B
--- param fair_score = 0.65 ratio -- of each grade that there is: A, B or C; where the overall grade or that of stall is worse, something must be wrong
+-- param fair_score = 0.65 ratio -- A, B or C; a lower overall or stall grade needs an explanation
 WITH judged AS (SELECT
 	j.*,
 	s.stall_share,
 	o.score AS overall, o.grade AS overall_grade,
-	-- The worst of the other grades that are known.
+	-- The lowest of the other known grades.
 	(SELECT g.name || ' is graded ' || g.grade FROM v_grade g
 		WHERE g.job_id = j.job_id AND g.name <> 'overall' AND g.score < :fair_score
 		ORDER BY g.score LIMIT 1) AS bad_grade,
-	printf('the job waited for reads %.1f %% of its time', 100 * s.stall_share) AS waited,
-	-- A program's own start is in lookups: what it then does past them is said instead.
+	printf('the job spent %.1f %% of its time waiting for reads', 100 * s.stall_share) AS waited,
+	-- The start of a program itself causes lookups. Its accesses past them are reported
+	-- instead.
 	iif(j.lookups >= :min_lookups,
-			printf(', and %,d of %,d pages asked for were not cached', j.misses, j.lookups), '')
+			printf(', and %,d of %,d lookups missed', j.misses, j.lookups), '')
 		|| iif(j.faults_major > 0 AND j.faults_major >= :told_share * j.lookups,
-			printf(', and %,d faults had to read', j.faults_major), '')
+			printf(', and %,d faults had to read from the device', j.faults_major), '')
 		|| iif(j.direct_read_bytes > 0 AND j.direct_read_bytes >= :told_share * j.read_bytes,
-			printf(', and %,d MiB were read past the cache', j.direct_read_bytes / 1048576), '') AS missed,
-	-- Of all that the job asked for, past the cache or by faults too.
+			printf(', and %,d MiB were read with O_DIRECT', j.direct_read_bytes / 1048576), '') AS missed,
+	-- The share of all requested data, including direct reads and faults.
 	j.lookups >= :min_lookups AND j.direct_read_bytes < j.read_bytes
 		AND j.hits >= :good_hit_ratio * (j.lookups + j.faults_major) AS served
 FROM v_job j
@@ -43,21 +44,21 @@ SELECT
 	'job' AS subject_kind,
 	j.name AS subject,
 	'info' AS severity,
-	-- What could not be judged might have been wrong.
+	-- A rule that could not be judged might have found something.
 	1.0 - min(0.5, 0.05 * (SELECT count(*) FROM v_unjudged u WHERE u.job_id = j.job_id)) AS confidence,
-	-- That it serves the job well is said only where waits, hits and grades are known and bear it.
+	-- The text praises the cache only if waits, hits and grades are known and good.
 	CASE
-		WHEN j.stall_share IS NULL THEN 'no rule found anything worth changing; how long the job waited '
+		WHEN j.stall_share IS NULL THEN 'no rule found anything worth changing; the waiting time '
 			|| 'was not measured' || j.missed
-		WHEN j.overall < :fair_score OR j.stall_share > 1 - :fair_score THEN 'no known finding explains it: '
+		WHEN j.overall < :fair_score OR j.stall_share > 1 - :fair_score THEN 'no rule explains the low grade: '
 			|| j.waited || j.missed
-		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything worth changing, though ' || j.bad_grade
+		WHEN j.bad_grade IS NOT NULL THEN 'no rule found anything worth changing, but ' || j.bad_grade
 			|| '; ' || j.waited || j.missed
 		WHEN j.overall >= :good_score AND j.served THEN
 			'the page cache serves this job well: ' || j.waited || j.missed
 			|| '; overall grade ' || j.overall_grade
 		ELSE 'no rule found anything worth changing; ' || j.waited || j.missed
-			|| iif(j.overall IS NULL, '; there is no grade', '')
+			|| iif(j.overall IS NULL, '; the job has no grade', '')
 		END AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
@@ -70,7 +71,7 @@ SELECT
 	NULL AS gain_unit,
 	NULL AS gain_method,
 	NULL AS gain_cause,
-	-- What all but one thing speaks for may well be there.
-	(SELECT 'all else of ' || group_concat(u.id, ', ') || ' holds, and whether the rest does is not known'
+	-- A finding is likely if only one of its conditions is unknown.
+	(SELECT 'all known conditions of ' || group_concat(u.id, ', ') || ' hold, but some were not measured'
 		FROM v_unjudged u WHERE u.job_id = j.job_id AND u.doubt HAVING count(*) > 0) AS not_judged
 FROM judged j

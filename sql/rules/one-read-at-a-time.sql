@@ -1,41 +1,46 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: one-read-at-a-time
--- title: random reads wait for the device one at a time
--- version: 1
+-- title: random reads are issued one at a time
+-- version: 2
 -- severity: high when the reads waited for are at least high_share of the wall time, else medium
 -- needs counters: stall_ns stalls cpu_ns wall_ns misses faults_major
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
--- param min_stall_share = 0.2 ratio -- of the wall time, waited for in files that are read at random
+-- param max_async_share = 0.05 ratio -- of the windows: if the kernel reads no more in advance, a pattern that only counters show is sure enough
+-- param counted_confidence = 0.7 ratio -- of the finding if only counters show the pattern: it may be a stride, which waits in the same way
+-- param min_stall_share = 0.2 ratio -- of the wall time, spent waiting for files that are read at random
 -- param high_share = 0.5 ratio -- of the wall time
--- param min_waits = 256 waits -- fewer are the start of a program
--- param max_tasks = 1.05 tasks -- that ran or waited at a time, on average: with more, reads are in flight beside each other
+-- param min_waits = 256 waits -- fewer are typical of a program's start
+-- param max_tasks = 1.05 tasks -- that ran or waited at a time, on average: with more, reads are in flight concurrently
 -- param depth = 8 requests -- in flight: most SSDs answer that many in about the time of one
 WITH waits AS (
 	SELECT f.job_id, f.directory_id, f.path, f.stall_ns, f.stalls, f.misses, f.faults_major, f.pattern_doubt,
 		f.pattern_confidence,
-		f.pattern_confidence IS NOT NULL AND f.pattern_confidence >= :min_confidence AS sure
+		f.pattern_confidence IS NOT NULL AND f.pattern_confidence >= :min_confidence AS shown,
+		f.pattern IN ('random', 'mmap_random') AND coalesce(f.windows_async <= :max_async_share
+			* (f.windows_sync + f.windows_async + f.windows_forced), FALSE) AS counted
 	FROM v_file f
 	WHERE f.stalls > 0 AND iif(f.pattern_confidence >= :min_confidence,
 			f.pattern IN ('random', 'shuffled_epoch', 'mmap_random'), f.lookups > 0 OR f.faults_major > 0)
 ), whole AS ( -- shards of a dataset are one finding
 	SELECT
-		t.job_id, t.directory_id, t.sure, count(*) AS files, max(t.path) AS path,
+		t.job_id, t.directory_id, t.shown OR t.counted AS sure, count(*) AS files, max(t.path) AS path,
 		max(t.pattern_doubt) AS pattern_doubt, min(t.pattern_confidence) AS pattern_confidence,
+		min(iif(t.shown, t.pattern_confidence, :counted_confidence)) AS confidence,
 		sum(t.stalls) AS stalls, sum(t.stall_ns) AS stall_ns, sum(t.misses + t.faults_major) AS fetches
 	FROM waits t
-	GROUP BY t.job_id, t.directory_id, t.sure
+	GROUP BY t.job_id, t.directory_id, t.shown OR t.counted
 )
 SELECT
 	j.job_id,
 	iif(a.files = 1 OR d.path IS NULL, 'file', 'directory') AS subject_kind,
 	iif(a.files = 1 OR d.path IS NULL, a.path, d.path) AS subject,
 	iif(a.stall_ns >= :high_share * j.wall_ns, 'high', 'medium') AS severity,
-	min(0.9, a.pattern_confidence) AS confidence,
-	printf('%s at random, and the job slept %,d times for %.2f ms each, %.0f %% of its time, with one read in flight',
-		iif(a.files = 1, 'it is read', printf('%,d files are read', a.files)), a.stalls,
+	min(0.9, a.confidence) AS confidence,
+	printf('%s read at random, one request at a time; the job waited %,d times for %.2f ms on average, %.0f %% of its time',
+		iif(a.files = 1, 'the file is', printf('%,d files are', a.files)), a.stalls,
 		a.stall_ns / 1e6 / a.stalls, 100.0 * a.stall_ns / j.wall_ns) AS summary,
-	iif(a.sure, json_array( -- of many files in doubt nobody reads it
+	iif(a.sure, json_array( -- files in doubt need no evidence
 		json_object('metric', 'stalls', 'value', a.stalls, 'unit', 'waits', 'scope', 'files'),
 		json_object('metric', 'stall_ns', 'value', a.stall_ns, 'unit', 'ns', 'scope', 'files'),
 		json_object('metric', 'fetches', 'value', a.fetches, 'unit', 'pages', 'scope', 'files'),
@@ -44,7 +49,7 @@ SELECT
 		json_object('metric', 'pattern.confidence', 'value', a.pattern_confidence, 'unit', 'ratio',
 			'scope', 'files, the least sure')
 	), NULL) AS evidence,
-	-- What is left is the time of one read in depth.
+	-- With :depth reads in flight, the same reads take 1 / :depth of the time.
 	a.stall_ns / 1e9 * (1 - 1.0 / :depth) AS gain_value,
 	's' AS gain_unit,
 	'bound' AS gain_method,

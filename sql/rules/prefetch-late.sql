@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: prefetch-late
--- title: readers wait for pages that were fetched ahead but have not arrived
+-- title: readers wait for prefetched pages that have not arrived yet
 -- version: 1
 -- lever: symptom
 -- severity: high when the job waits so at least high_share of its time, medium when at least medium_share, else low
 -- needs counters: used_late stall_ns stalls windows_sync windows_forced faults_major misses wall_ns cpu_ns
 -- param min_late_share = 0.25 ratio -- of all waits
--- param min_late_waits = 8 waits -- fewer are chance
+-- param min_late_waits = 8 waits -- fewer are noise
 -- param min_stall_share = 0.1 ratio -- of the time that the job's tasks ran or slept for the page cache
 -- param medium_share = 0.2 ratio -- of that time
 -- param high_share = 0.5 ratio -- of that time
@@ -26,10 +26,11 @@ SELECT
 		WHEN j.late_share >= :medium_share THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	-- A device at its limit makes every prefetch late, and no window helps: counters cannot tell.
+	-- A saturated device makes every prefetch late, whatever the window; counters do not show
+	-- that.
 	iif(j.sliced, 0.5, 0.7) AS confidence,
-	printf('of %,d waits, %,d were for pages already on their way, and took %.0f %% of its time', j.stalls, j.late_waits,
-		100 * j.late_share) AS summary,
+	printf('%,d of %,d waits were for reads already in progress; they took %.0f %% of the job''s time', j.late_waits,
+		j.stalls, 100 * j.late_share) AS summary,
 	json_array(
 		json_object('metric', 'late_waits', 'value', j.late_waits, 'unit', 'waits', 'scope', 'job'),
 		json_object('metric', 'used_late', 'value', j.used_late, 'unit', 'pages', 'scope', 'job'),

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: prefetch-waste
--- title: much of what was fetched ahead was evicted before anybody read it
+-- title: many prefetched pages were evicted before use
 -- version: 2
 -- lever: symptom
 -- severity: high when at least high_share of the prefetched pages with a fate were wasted, else medium; low
 --           below min_bytes_medium
 -- needs counters: evicted_unused used used_late untracked
--- param min_waste_share = 0.3 ratio -- of the pages with a fate; below it readahead earns what it costs
+-- param min_waste_share = 0.3 ratio -- of the pages with a settled fate; below this readahead is worth its cost
 -- param min_waste_bytes = 16777216 bytes -- 16 MiB: less is not worth a change
 -- param min_bytes_medium = 268435456 bytes -- 256 MiB: about a second of a SATA SSD
--- param high_share = 0.5 ratio -- more is thrown away than is used
+-- param high_share = 0.5 ratio -- more pages are wasted than used
 WITH waste AS (
 	SELECT
 		d.*, 1 - d.accuracy AS wasted_share, w.wall_s,
@@ -26,7 +26,7 @@ SELECT
 		WHEN d.wasted_share >= :high_share THEN 'high'
 		ELSE 'medium'
 	END AS severity,
-	-- A fate that cannot be known may have been a use.
+	-- A page of unknown fate may have been used.
 	(d.all_used + d.evicted_unused) * 1.0 / (d.all_used + d.evicted_unused + d.untracked) AS confidence,
 	printf('%.0f %% of the prefetched pages with a known fate left the cache unused',
 		100 * d.wasted_share) AS summary,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: random-with-readahead
--- title: random reads bring in neighbours that nobody uses
+-- title: readahead during random reads fetches pages that are not used
 -- version: 3
 -- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
@@ -8,9 +8,9 @@
 -- needs counters: evicted_unused used used_late
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
--- param min_unused_share = 0.4 ratio -- of the prefetched pages of known fate, those still cached included
--- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, of the files of a directory together
--- param max_in_order_share = 0.9 ratio -- of the steps of a file that is read again; beyond it is read in order
+-- param min_unused_share = 0.4 ratio -- of the prefetched pages with a known fate, including those still cached
+-- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages, summed over the files of a directory
+-- param max_in_order_share = 0.9 ratio -- of the steps in a file that is read again; above this it is read sequentially
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH unused AS (
@@ -20,7 +20,7 @@ WITH unused AS (
 		f.page_size_bytes, f.pattern_doubt, f.all_used, f.misses,
 		f.prefetched_pages AS ahead_pages, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.stall_ns,
-		-- In a sliced run a page that is still open may have been used while nobody looked.
+		-- In a sliced run, a page without a fate may have been used between slices.
 		f.evicted_unused + iif(f.sliced, 0, f.resident_unused) AS unused_pages
 	FROM v_file f
 	WHERE iif(f.pattern_confidence >= :min_confidence,
@@ -29,7 +29,7 @@ WITH unused AS (
 			OR json_extract(f.pattern_features, '$.sequential_share') <= :max_in_order_share)
 		AND NOT EXISTS (SELECT 1 FROM v_advice a
 			WHERE a.file_id = f.file_id AND a.kind = 'random' AND a.call = 'fadvise')
-), model AS ( -- what RANDOM would fetch, where the replay can be trusted
+), model AS ( -- pages that RANDOM would fetch, if the replay is accurate
 	SELECT a.file_id, a.fidelity,
 		a.misses + a.prefetched - b.misses - b.prefetched AS saved_pages,
 		a.misses + a.prefetched AS now_pages
@@ -42,7 +42,7 @@ WITH unused AS (
 			u.unused_pages * 1.0 / nullif(u.fetched_pages, 0)) AS saved_s
 	FROM unused u LEFT JOIN model m ON m.file_id = u.file_id LEFT JOIN v_wall w ON w.job_id = u.job_id
 	WHERE u.unused_pages > 0 AND u.unused_pages >= :min_unused_share * (u.unused_pages + u.all_used)
-), whole AS ( -- shards of a dataset are one finding; what is not known of one is not known of all
+), whole AS ( -- the shards of a dataset are one finding; if one is not known, all are not known
 	SELECT
 		job_id, directory_id, sure, max(pattern_doubt) AS pattern_doubt, count(*) AS files,
 		max(path) AS path, max(page_size_bytes) AS page_size_bytes,
@@ -66,12 +66,12 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	iif(c.files = 1, 'it is read ', printf('%,d files are read ', c.files)) ||
-		iif(c.again, 'again and again, out of order', 'at random and not advised so') ||
-		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages, ': pages were fetched ahead, and ',
-			printf(': of %,d pages fetched ahead, ', c.ahead_pages)) ||
-		printf('%,d were not used', c.unused_pages) AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.files = 1, 'the file is read ', printf('%,d files are read ', c.files)) ||
+		iif(c.again, 'repeatedly and out of order', 'at random without RANDOM advice') ||
+		iif(c.ahead_pages IS NULL OR c.ahead_pages < c.unused_pages,
+			printf('; %,d prefetched pages were not used', c.unused_pages),
+			printf('; %,d of %,d prefetched pages were not used', c.unused_pages, c.ahead_pages)) AS summary,
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'unused_pages', 'value', c.unused_pages, 'unit', 'pages',
 			'scope', 'files'),
 		json_object('metric', 'all_used', 'value', c.all_used, 'unit', 'pages', 'scope', 'files'),

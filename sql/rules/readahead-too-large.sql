@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-large
--- title: windows are far larger than what is read before the stream moves on
--- version: 1
+-- title: readahead windows are much larger than the sequential runs
+-- version: 2
 -- lever: direct
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: evicted_unused used used_late
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
--- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
--- param min_waste_share = 0.3 ratio -- of what the setting in force fetches in the recorded reads
+-- param min_fidelity = 0.95 ratio -- of the windows, reproduced exactly; below this no prediction
+-- param min_waste_share = 0.3 ratio -- of the pages that the setting in force fetches
 -- param min_pages_saved = 4096 pages -- 16 MiB of 4 KiB pages
 -- param max_more_misses = 0.25 ratio -- of the pages saved
 -- param medium_share = 0.05 ratio -- of the wall time
@@ -27,7 +27,7 @@ WITH other AS (
 		AND a.wasted >= :min_waste_share * (a.misses + a.prefetched)
 		AND CAST(substr(b.setting, 7) AS INTEGER) > 0
 		AND CAST(substr(b.setting, 7) AS INTEGER) * 1024 < a.ra_pages * a.page_size_bytes
-), best AS ( -- the largest window with nine tenths of what can be saved
+), best AS ( -- the largest window with 90 % of the possible saving
 	SELECT *, row_number() OVER (PARTITION BY traced_file_id ORDER BY ra_kb DESC) AS rank
 	FROM (SELECT *, max(saved_pages) OVER (PARTITION BY traced_file_id) AS most FROM other
 		WHERE misses - now_misses <= :max_more_misses * saved_pages)
@@ -38,8 +38,11 @@ WITH other AS (
 			/ nullif(b.now_misses + b.now_prefetched, 0) AS saved_s
 	FROM best b JOIN v_file f ON f.file_id = b.file_id LEFT JOIN v_wall w ON w.job_id = b.job_id
 	WHERE b.rank = 1
-		-- Random records are told as such; a smaller window is not what they want.
+		-- Random reads have a rule of their own; a smaller window does not help them.
 		AND coalesce(f.pattern, '') NOT IN ('random', 'mmap_random')
+		-- The device's window is as small: the file's own is larger by advice, or was opened before.
+		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
+			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb <= b.ra_kb)
 )
 SELECT
 	c.job_id,
@@ -51,7 +54,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads fetch %,d pages fewer and miss %s', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads would fetch %,d fewer pages and miss %s', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.saved_pages,
 		CASE sign(c.misses - c.now_misses) WHEN 0 THEN 'no more'
 			WHEN 1 THEN printf('%,d more', c.misses - c.now_misses)

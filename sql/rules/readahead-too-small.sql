@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: readahead-too-small
--- title: sequential reading is held back by the largest window that is allowed
--- version: 3
+-- title: the maximum readahead window limits sequential reads
+-- version: 4
 -- lever: direct
 -- severity: high when the stall that it could save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: stall_ns stalls wall_ns cpu_ns
 -- needs tables: analysis_whatif_readahead
 -- needs facts: v_replay.faithful_replay
--- param min_fidelity = 0.95 ratio -- of the windows that the model has exactly; below it there is no what-if
--- param max_present_kb = 512 KiB -- the window in force; a larger one is seldom what holds a reader back
+-- param min_fidelity = 0.95 ratio -- of the windows, reproduced exactly; below this no prediction
+-- param max_present_kb = 512 KiB -- the window in force; a larger one seldom limits a reader
 -- param min_requests_saved = 0.3 ratio -- of the requests in the recorded reads
--- param max_waste_share = 0.1 ratio -- of what the larger window fetches; of a mapped file, whose use is not seen: more than now
--- param min_requests = 64 requests -- in the recorded reads; fewer are no stream
--- param min_pages_per_request = 2 pages -- a stream: more than the page that is asked for
+-- param max_waste_share = 0.1 ratio -- of the pages that the larger window fetches; for mapped files, the increase over the present window
+-- param min_requests = 64 requests -- in the recorded reads; fewer are not a stream
+-- param min_pages_per_request = 2 pages -- a stream fetches more than the requested page
 -- param min_waits = 8 waits -- in the file; fewer are chance, as of prefetch-late
--- param min_stall_share = 0.05 ratio -- of the run, waited for in the file
+-- param min_stall_share = 0.05 ratio -- of the run, spent waiting for the file
 -- param medium_share = 0.1 ratio -- of the wall time
 -- param high_share = 0.3 ratio -- of the wall time
 WITH other AS (
@@ -34,7 +34,7 @@ WITH other AS (
 		AND iif(b.wasted IS NULL,
 			b.misses + b.prefetched <= (1 + :max_waste_share) * (a.misses + a.prefetched),
 			b.wasted <= :max_waste_share * (b.misses + b.prefetched))
-), best AS ( -- the smallest window with nine tenths of what can be saved
+), best AS ( -- the smallest window with 90 % of the possible saving
 	SELECT *, row_number() OVER (PARTITION BY traced_file_id ORDER BY ra_kb) AS rank
 	FROM other
 	WHERE requests <= (1 - :min_requests_saved) * now_requests
@@ -45,8 +45,11 @@ WITH other AS (
 		f.stall_ns * w.s_per_stall_ns / nullif(w.wall_s, 0) AS stall_share
 	FROM best b JOIN v_file f ON f.file_id = b.file_id JOIN v_wall w ON w.job_id = b.job_id
 	WHERE b.rank = 1 AND f.stalls >= :min_waits
-		-- Touches at random that reach most of a mapping would need no more pages either.
+		-- Random touches that reach most of a mapping would need no more pages either.
 		AND (b.wasted IS NOT NULL OR coalesce(f.pattern, '') NOT IN ('random', 'mmap_random'))
+		-- The file was opened before the device got a window that is as large.
+		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
+			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb >= b.ra_kb)
 )
 SELECT
 	c.job_id,
@@ -58,7 +61,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.8 * c.fidelity AS confidence,
-	printf('with read_ahead_kb %d instead of %d, its reads make %,d requests instead of %,d', c.ra_kb,
+	printf('with read_ahead_kb %d instead of %d, its reads would make %,d requests instead of %,d', c.ra_kb,
 		c.now_pages * c.page_size_bytes / 1024, c.requests, c.now_requests) AS summary,
 	json_array(
 		json_object('metric', 'whatif.requests', 'value', c.now_requests, 'unit', 'requests',

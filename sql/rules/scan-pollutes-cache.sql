@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: scan-pollutes-cache
--- title: files that are read once push out pages that are needed again
+-- title: files that are read once evict pages that are needed again
 -- version: 1
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
 -- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
 --           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
--- param min_share = 0.05 ratio -- of what the losing directory brought in
--- param max_scan_refault_share = 0.1 ratio -- of what the reading directory brought in: it is read once
+-- param min_share = 0.05 ratio -- of the pages brought in for the directory that lost pages
+-- param max_scan_refault_share = 0.1 ratio -- of the pages brought in for the directory that is read once
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
@@ -35,7 +35,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('reading it once pushed out %,d pages of %s, at least %,d of which came back', c.pages,
+	printf('reading this directory once evicted %,d pages of %s, at least %,d of which had to be fetched again', c.pages,
 		c.owner_path, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: sequential-without-readahead
--- title: a file is read in order with readahead switched off
+-- title: a file is read sequentially with readahead switched off
 -- version: 2
 -- severity: high when the stall that it would save is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -9,9 +9,9 @@
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_miss_share = 0.5 ratio -- of the lookups
 -- param min_misses = 1024 pages -- 4 MiB of 4 KiB pages
--- param max_direct_block_bytes = 131072 bytes -- a call of O_DIRECT; larger ones need no readahead
--- param min_direct_bytes = 16777216 bytes -- read so
--- param assumed_window_pages = 32 pages -- 128 KiB: a request of readahead, where no replay says more
+-- param max_direct_block_bytes = 131072 bytes -- per O_DIRECT call; larger calls need no readahead
+-- param min_direct_bytes = 16777216 bytes -- read with O_DIRECT
+-- param assumed_window_pages = 32 pages -- 128 KiB: one readahead request, used when no replay is available
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH off AS (
@@ -20,13 +20,13 @@ WITH off AS (
 		CASE
 			WHEN f.read_ahead_kb = 0 THEN 'read_ahead_kb is 0'
 			WHEN EXISTS (SELECT 1 FROM v_advice a WHERE a.file_id = f.file_id AND a.kind = 'random'
-				AND a.call = 'fadvise') THEN 'it was advised RANDOM'
+				AND a.call = 'fadvise') THEN 'RANDOM advice was given'
 		END AS why
 	FROM v_file f
 	WHERE iif(f.pattern_confidence >= :min_confidence,
 			f.pattern IN ('sequential', 'scan_once', 'reread', 'append_follow'), f.lookups > 0)
 		AND f.misses >= :min_misses AND f.misses >= :min_miss_share * f.lookups
-), model AS ( -- with RANDOM taken back, or with a window; a setting under which RANDOM stands saves nothing
+), model AS ( -- without RANDOM, or with another window; settings that keep RANDOM save nothing
 	SELECT a.file_id, 1 - min(b.requests) * 1.0 / nullif(a.requests, 0) AS saved_share
 	FROM v_whatif_readahead a JOIN v_whatif_readahead b
 		ON b.traced_file_id = a.traced_file_id AND b.setting IN ('sequential', 'ra_kb=128')
@@ -44,15 +44,15 @@ WITH off AS (
 			o.pattern_doubt || printf(' of %.2f needed', :min_confidence)) AS not_judged
 	FROM off o LEFT JOIN model m ON m.file_id = o.file_id LEFT JOIN v_wall w ON w.job_id = o.job_id
 	WHERE o.why IS NOT NULL
-		-- A call that is as large as a window has nothing to gain from readahead.
+		-- A call as large as a window gains nothing from readahead.
 		AND o.bytes_per_call < :assumed_window_pages * o.page_size_bytes
 	UNION ALL
 	SELECT
-		f.job_id, f.file_id, f.path, 'it is read with O_DIRECT in small blocks', f.pattern_confidence,
+		f.job_id, f.file_id, f.path, 'O_DIRECT is used with small blocks', f.pattern_confidence,
 		NULL, NULL, f.direct_read_bytes, 0, w.wall_s, NULL, f.direct_read_bytes,
 		iif(json_extract(f.pattern_features, '$.sequential_share') IS NULL,
-			'all else holds, but in which order ' || coalesce(CAST(f.path AS TEXT), 'a file without a name')
-			|| ' is read with O_DIRECT is not known', NULL)
+			'all known conditions hold, but it is not known in which order ' || coalesce(CAST(f.path AS TEXT), 'a file without a name')
+			|| ' is read with O_DIRECT', NULL)
 	FROM v_file f LEFT JOIN v_wall w ON w.job_id = f.job_id
 	WHERE f.direct_read_bytes >= :min_direct_bytes
 		AND f.direct_read_bytes <= :max_direct_block_bytes * f.direct_read_calls
@@ -69,8 +69,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, d.pattern_confidence) AS confidence,
-	printf('it is read in order without readahead: %s', d.why) AS summary,
-	iif(d.not_judged IS NULL, json_array( -- of many files in doubt nobody reads it
+	printf('the file is read sequentially without readahead: %s', d.why) AS summary,
+	iif(d.not_judged IS NULL, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', d.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', d.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'direct_read_bytes', 'value', d.direct_read_bytes, 'unit', 'bytes',

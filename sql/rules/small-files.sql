@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: small-files
--- title: the dataset is many small files, and getting to them dominates
+-- title: the dataset consists of many small files, and opening them dominates
 -- version: 1
 -- severity: high when the stall in them is at least high_share of the wall time, medium when at least
 --           medium_share, else low
 -- needs counters: misses stall_ns read_bytes wall_ns cpu_ns demand_pages prefetched_pages
 -- param min_files = 500 files -- together
 -- param max_file_bytes = 262144 bytes -- brought in for each file, on average
--- param min_miss_share = 0.2 ratio -- of the pages brought in: windows end before they have begun
+-- param min_miss_share = 0.2 ratio -- of the pages brought in: files end before readahead helps
 -- param min_stall_share = 0.1 ratio -- of the run, in these files
--- param shard_window_pages = 32 pages -- 128 KiB, a request of readahead in a large file
+-- param shard_window_pages = 32 pages -- 128 KiB, one readahead request in a large file
 -- param medium_share = 0.2 ratio -- of the wall time
 -- param high_share = 0.5 ratio -- of the wall time
 WITH small AS (
@@ -23,7 +23,8 @@ WITH small AS (
 	GROUP BY d.job_id
 ), cost AS (
 	SELECT s.*, j.name, w.wall_s, s.stall_ns * w.s_per_stall_ns AS stall_s,
-		-- In large files one request brings a window: so many waits are saved at most.
+		-- In large files one request fetches a window. This is the largest possible saving
+		-- of waits.
 		s.stall_ns * w.s_per_stall_ns * max(0, 1 - s.fetched_pages * 1.0 / :shard_window_pages
 			/ nullif(s.misses, 0)) AS saved_s
 	FROM small s JOIN v_job j ON j.job_id = s.job_id JOIN v_wall w ON w.job_id = s.job_id
@@ -38,8 +39,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.85 AS confidence,
-	printf('%,d files of %,d KiB each were waited for %.1f s', c.files,
-		c.fetched_pages * c.page_size_bytes / c.files / 1024, c.stall_s) AS summary,
+	printf('the job waited %.1f s for %,d files of %,d KiB each', c.stall_s, c.files,
+		c.fetched_pages * c.page_size_bytes / c.files / 1024) AS summary,
 	json_array(
 		json_object('metric', 'files', 'value', c.files, 'unit', 'files',
 			'scope', 'directories of small files'),

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: stride-defeats-readahead
--- title: a constant stride is read that readahead does not follow
+-- title: readahead does not recognise the constant stride of the reads
 -- version: 2
 -- severity: high when the stall in these misses is at least high_share of the wall time, medium when at least
 --           medium_share, else low
@@ -8,7 +8,7 @@
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param min_miss_share = 0.5 ratio -- of the lookups
--- param min_misses = 512 pages -- 2 MiB of 4 KiB pages, each piece a wait of its own
+-- param min_misses = 512 pages -- 2 MiB of 4 KiB pages; each piece waits separately
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH cost AS (
@@ -28,9 +28,9 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	min(0.95, c.pattern_confidence) AS confidence,
-	printf('it is read at a constant stride, and %,d of %,d pages asked for were missing', c.misses, c.lookups)
+	printf('the file is read at a constant stride, and %,d of %,d lookups missed', c.misses, c.lookups)
 		AS summary,
-	iif(c.pattern_confidence >= :min_confidence, json_array( -- of many files in doubt nobody reads it
+	iif(c.pattern_confidence >= :min_confidence, json_array( -- files in doubt need no evidence
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'lookups', 'value', c.lookups, 'unit', 'pages', 'scope', 'file'),
 		json_object('metric', 'stride', 'value', json_extract(c.pattern_features, '$.stride_bytes'),

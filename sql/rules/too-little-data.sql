@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: too-little-data
--- title: too little was read, or for too short a time, to judge
+-- title: too little data was read to judge, or the run was too short
 -- version: 5
 -- severity: info
 -- order: late
 -- needs counters: lookups faults_major demand_pages
--- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages: a pattern in less is chance
--- param min_wall_ns = 200000000 ns -- shorter, and with less than eight times as many pages, it is the start of a program
--- param min_outside_bytes = 16777216 bytes -- read from elsewhere: told beside
+-- param min_pages = 1024 pages -- 4 MiB of 4 KiB pages; a pattern in fewer may be chance
+-- param min_wall_ns = 200000000 ns -- a shorter run with fewer than 8 x min_pages is only a program's start
+-- param min_outside_bytes = 16777216 bytes -- read from elsewhere; at least this much is mentioned
 SELECT
 	j.job_id,
 	'job' AS subject_kind,
 	j.name AS subject,
 	'info' AS severity,
 	1.0 AS confidence,
-	printf('the job asked for %,d pages%s: too little to judge anything', j.lookups + j.faults_major,
+	printf('the job requested %,d pages%s, too few to judge', j.lookups + j.faults_major,
 		iif(j.wall_ns IS NULL, '', printf(' in %.1f s', j.wall_ns / 1e9)))
 		|| iif(j.rchar_bytes - j.read_bytes - j.direct_read_bytes >= :min_outside_bytes,
-			printf('; %,d MiB that it read from pipes, sockets or past the cache are in no figure',
+			printf('; no figure includes %,d MiB that it read from pipes, sockets or past the cache',
 				(j.rchar_bytes - j.read_bytes - j.direct_read_bytes) / 1048576), '') AS summary,
 	json_array(
 		json_object('metric', 'lookups', 'value', j.lookups, 'unit', 'pages', 'scope', 'job'),
@@ -31,15 +31,15 @@ SELECT
 	NULL AS gain_method,
 	NULL AS gain_cause,
 	iif(max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL,
-		'what was seen is little, and pages added or bytes read directly were not measured', NULL) AS not_judged
+		'few pages were looked up, and added pages or direct reads were not measured', NULL) AS not_judged
 FROM v_job j
--- Where a rule found something there was enough to judge that.
+-- If a rule found something, there was enough data to judge that.
 WHERE NOT EXISTS (SELECT 1 FROM v_finding f WHERE f.job_id = j.job_id)
 	AND ((j.wall_ns < :min_wall_ns
 		AND max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes / j.page_size_bytes
 			< 8 * :min_pages)
-	-- Direct reads that could not be seen make the sum NULL: then nobody knows that it was little, and of
-	-- what is not little without them no more has to be known.
+	-- If direct reads could not be seen, the sum is NULL, because nothing shows that it is
+	-- small. If the rest alone is large enough, direct reads do not matter.
 	OR (max(j.lookups + j.faults_major, j.added_pages) + j.direct_read_bytes IS NULL
 		AND j.lookups + j.faults_major < :min_pages)
 	OR max(j.lookups + j.faults_major, j.added_pages)

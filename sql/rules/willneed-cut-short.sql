@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-cut-short
--- title: WILLNEED brought far fewer pages than it asked for
+-- title: WILLNEED fetched far fewer pages than requested
 -- version: 2
--- severity: high when the stall that goes with the pages left out is at least high_share of the wall time,
+-- severity: high when the stall explained by the missing pages is at least high_share of the wall time,
 --           medium when at least medium_share, else low
 -- needs counters: demand_pages prefetched_pages
 -- needs tables: advice
 -- needs facts: v_asked.pages_brought
--- param max_brought_share = 0.7 ratio -- of the asked pages that were not cached
--- param min_short_pages = 256 pages -- left out; 1 MiB of 4 KiB pages
--- param min_fetched_later_share = 0.5 ratio -- of those left out, the file's other reads had to bring in
+-- param max_brought_share = 0.7 ratio -- of the requested pages that were not cached
+-- param min_short_pages = 256 pages -- not fetched; 1 MiB of 4 KiB pages
+-- param min_fetched_later_share = 0.5 ratio -- of the missing pages, fetched later by other reads of the file
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH asked AS (
@@ -17,15 +17,15 @@ WITH asked AS (
 		a.*, f.directory_id, f.stall_ns, f.demand_pages + f.prefetched_pages AS fetched_pages,
 		f.demand_pages + f.prefetched_sync + f.prefetched_async + f.prefetched_mmap_around AS later_pages,
 		f.added_pages - f.refaults AS first_pages, w.s_per_stall_ns, w.wall_s,
-		-- A page that is asked for again by each call counts in pages_asked each time: no more than
-		-- the file has can be missing.
+		-- Repeated requests for a page add to pages_asked each time. The file's size bounds
+		-- the missing pages.
 		min(coalesce(a.pages_missing, a.pages_asked), (f.size_bytes + a.page_size_bytes - 1)
 			/ a.page_size_bytes) AS wanted_pages
 	FROM v_asked a JOIN v_file f ON f.file_id = a.file_id LEFT JOIN v_wall w ON w.job_id = a.job_id
 ), cut AS (
 	SELECT *, wanted_pages - pages_brought AS short_pages,
-		-- Without a count of what was cached already: all of the file came in this run, and only
-		-- calls that brought something are in the sums.
+		-- The number of pages already cached is not known here. So require that all of the
+		-- file came in during this run, and that every call counted brought something.
 		iif(pages_missing IS NOT NULL OR (advice_mode = 'effects' AND first_pages >= 0.9 * wanted_pages),
 			1, 0) AS is_known,
 		stall_ns * s_per_stall_ns * min(later_pages, wanted_pages - pages_brought)
@@ -55,7 +55,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(s.counted, 0.95, 0.7) AS confidence,
-	printf('%s asked for %,d pages that were not cached and brought %,d; other reads fetched %,d later',
+	printf('%s requested %,d pages that were not cached, but fetched only %,d; reads fetched %,d more later',
 		s.kind, s.wanted_pages, s.pages_brought, s.later_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_asked', 'value', s.pages_asked, 'unit', 'pages',
@@ -73,7 +73,7 @@ SELECT
 	iif(s.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'bound' AS gain_method,
 	'cut-short:' || coalesce(s.directory_id, 0) AS gain_cause,
-	iif(s.is_known, NULL, 'all else holds, but how many of the pages asked for of '
+	iif(s.is_known, NULL, 'all known conditions hold, but it is not known how many of the requested pages of '
 		|| coalesce(CAST(s.path AS TEXT), 'a file without a name')
-		|| ' were cached at the call is not known') AS not_judged
+		|| ' were already cached') AS not_judged
 FROM whole s LEFT JOIN v_directory d ON d.directory_id = s.directory_id

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-redundant
--- title: advice asks for pages that are cached already
+-- title: WILLNEED advice requests pages that are already cached
 -- version: 2
 -- severity: low
 -- needs tables: advice
 -- needs facts: v_asked.redundant_pages
--- param min_redundant_share = 0.8 ratio -- of the pages asked for
--- param min_redundant_pages = 16384 pages -- 64 MiB of 4 KiB pages asked for in vain
--- param page_ns = 20 ns -- to look at a cached page: what a call spends on it, at most
+-- param min_redundant_share = 0.8 ratio -- of the requested pages
+-- param min_redundant_pages = 16384 pages -- 64 MiB of 4 KiB pages that were already cached
+-- param page_ns = 20 ns -- maximum time that a call spends per cached page
 WITH whole AS (
 	SELECT
 		a.job_id, f.directory_id, count(*) AS files, max(a.path) AS path,
@@ -22,7 +22,7 @@ SELECT
 	iif(b.files = 1 OR d.path IS NULL, b.path, d.path) AS subject,
 	'low' AS severity,
 	0.9 AS confidence,
-	printf('of %,d pages asked for%s, %,d were cached already', b.pages_asked,
+	printf('WILLNEED requested %,d pages%s, %,d of which were already cached', b.pages_asked,
 		iif(b.calls IS NULL, '', printf(' in %,d calls', b.calls)), b.redundant_pages) AS summary,
 	json_array(
 		json_object('metric', 'advice.redundant_pages', 'value', b.redundant_pages, 'unit', 'pages',

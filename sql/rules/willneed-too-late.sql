@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-too-late
--- title: reads catch up with the advice and wait
+-- title: reads catch up with WILLNEED advice and wait
 -- version: 1
--- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
+-- severity: high when the stall they explain is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs counters: stall_ns stalls wall_ns cpu_ns used_late windows_sync windows_forced faults_major
 -- needs tables: advice
 -- needs facts: v_asked.used_late v_asked.used
--- param min_late_share = 0.3 ratio -- waits, of the calls that brought pages
--- param min_late_waits = 8 waits -- fewer are chance
--- param min_stall_share = 0.05 ratio -- of the run, waited for in these files
+-- param min_late_share = 0.3 ratio -- waits per call that fetched pages
+-- param min_late_waits = 8 waits -- fewer are noise
+-- param min_stall_share = 0.05 ratio -- of the run, spent waiting for these files
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH whole AS ( -- a dataset of many files is one finding
 	SELECT
 		a.job_id, f.directory_id, count(*) AS files, max(a.path) AS path, sum(a.used) AS used,
 		sum(a.used_late) AS used_late, sum(a.calls) AS calls, max(w.wall_s) AS wall_s,
-		-- Of a file's late waits those for advised pages, by pages.
+		-- The part of a file's late waits for advised pages, in proportion to pages.
 		sum(l.late_waits * a.used_late * 1.0 / nullif(f.used_late, 0)) AS late_waits,
 		sum(f.stall_ns * w.s_per_stall_ns * l.late_waits / nullif(l.stalls, 0)
 			* a.used_late / nullif(f.used_late, 0)) AS saved_s
@@ -36,7 +36,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('%,d calls asked for pages, and reads waited %,d times for them', b.calls, b.late_waits) AS summary,
+	printf('%,d calls requested pages, and reads waited %,d times for these pages', b.calls, b.late_waits) AS summary,
 	json_array(
 		json_object('metric', 'advice.used_late', 'value', b.used_late, 'unit', 'pages',
 			'scope', 'advice'),

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: willneed-unused
--- title: pages that advice brought in were not read
+-- title: pages that WILLNEED advice fetched were not read
 -- version: 2
--- severity: high when the stall that goes with them is at least high_share of the wall time, medium when at
+-- severity: high when the stall they explain is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: advice
 -- needs facts: v_asked.evicted_unused v_asked.used
--- param min_unused_share = 0.4 ratio -- of the pages brought whose fate is known
+-- param min_unused_share = 0.4 ratio -- of the fetched pages with a known fate
 -- param min_unused_pages = 2048 pages -- 8 MiB of 4 KiB pages
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
@@ -17,7 +17,7 @@ WITH brought AS (
 	FROM v_asked a JOIN v_job j ON j.job_id = a.job_id LEFT JOIN v_file f ON f.file_id = a.file_id
 		LEFT JOIN v_directory d ON d.directory_id = f.directory_id
 		LEFT JOIN v_wall w ON w.job_id = a.job_id
-	-- In a sliced run a page that is still open may have been used while nobody looked.
+	-- In a sliced run, a page without a fate may have been used between slices.
 	WHERE NOT j.sliced
 ), whole AS ( -- a dataset of many files is one finding
 	SELECT
@@ -40,9 +40,10 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.9 AS confidence,
-	printf('of %s pages that advice brought, %,d were not read, %,d of them evicted before',
-		-- A call that ran when the run began may have brought some that nobody counted.
-		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'the'), b.unused_pages, b.evicted_unused) AS summary,
+	printf('WILLNEED advice fetched %s pages; %,d of them were not read, and %,d of those were evicted',
+		-- A call that was in progress when the run began may have brought pages that were
+		-- not counted.
+		iif(b.pages_brought >= b.unused_pages, printf('%,d', b.pages_brought), 'some'), b.unused_pages, b.evicted_unused) AS summary,
 	json_array(
 		json_object('metric', 'advice.pages_brought', 'value', b.pages_brought, 'unit', 'pages',
 			'scope', 'advice'),

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: writes-evict-dataset
--- title: what the job writes pushes out what it reads
+-- title: the job's writes evict pages that it reads again
 -- version: 1
--- severity: high when the stall that goes with it is at least high_share of the wall time, medium when at
+-- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
 -- needs tables: interference
 -- needs counters: refaults evicted_unused evicted_dontneed demand_pages prefetched_pages added_pages
 --           evicted_reclaim evicted_drop_caches evicted_direct_io evicted_other
 -- param min_refaulted = 1024 pages -- 4 MiB of 4 KiB pages
--- param min_share = 0.05 ratio -- of the pages brought in for the losing directory
+-- param min_share = 0.05 ratio -- of the pages brought in for the directory that lost pages
 -- param medium_share = 0.05 ratio -- of the wall time
 -- param high_share = 0.2 ratio -- of the wall time
 WITH pushed AS (
@@ -29,7 +29,7 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	iif(c.exact, 0.85, 0.6) AS confidence,
-	printf('writes%s pushed out %,d pages of it, at least %,d of which came back',
+	printf('writes%s evicted %,d pages of this directory, at least %,d of which had to be fetched again',
 		coalesce(' to ' || c.evictor_path, ''), c.pages, c.refaulted_pages) AS summary,
 	json_array(
 		json_object('metric', 'interference.pages', 'value', c.pages, 'unit', 'pages',

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- What an analysis works on: which run, and what the models found. All of it lives in TEMP, the
--- database is only read. By hand, with the views as installed (or as in gen/sql/views of a build):
+-- The input of an analysis: the run, and the results of the models, all in TEMP tables; the
+-- database is only read. By hand, with the installed views (or those in gen/sql/views of a build):
 --     sqlite3 -readonly run.db
 --     CREATE TEMP TABLE analysis_scope AS SELECT max(id) AS run_id FROM run;
---     .read share/cachemon/sql/views/00_tables.sql      and all others in the order of their names
+--     .read share/cachemon/sql/views/00_tables.sql      and all others in order of their names
 --     INSERT INTO analysis_file SELECT id FROM file;
 
--- The files that are analysed: all with a row, at most 8192 of each job.
+-- The analysed files: all that have a row, at most 8192 per job.
 CREATE TEMP TABLE analysis_file (file_id INTEGER PRIMARY KEY);
 
 -- The timeline of the watched jobs; counters as in v_job, deltas.
@@ -21,7 +21,7 @@ CREATE TEMP TABLE analysis_interval (
 	PRIMARY KEY (job_id, start_ns, interval_id)
 ) WITHOUT ROWID;
 
--- The machine and a job's limit over the run.
+-- Memory of the machine, and the job's limit, over the run.
 CREATE TEMP TABLE analysis_memory (
 	run_id INTEGER PRIMARY KEY, intervals INTEGER, free_bytes_min INTEGER, available_bytes_min INTEGER,
 	available_bytes_mean REAL, file_cached_bytes_max INTEGER, file_cached_bytes_mean REAL,
@@ -58,7 +58,8 @@ CREATE TEMP TABLE analysis_grade (
 	PRIMARY KEY (job_id, kind, subject_id, name)
 ) WITHOUT ROWID;
 
--- What rules have found so far, and which could not be judged: for rules with "order: late" or "order: last".
+-- Findings so far, and rules that could not be judged; for rules with "order: late" or "order:
+-- last".
 CREATE TEMP TABLE analysis_finding (
 	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB
 );

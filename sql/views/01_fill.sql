@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- What of the stored tables many rules need, gathered once.
+-- Values of the stored tables that many rules need, computed once.
 INSERT INTO analysis_interval
 SELECT x.job_id, i.id, i.start_ns, i.duration_ns, i.read_on_ns, i.rolled, x.cpu_ns, x.rchar_bytes,
 	x.read_calls, x.read_bytes, x.lookups, x.delayed_hits, x.misses, x.demand_pages,

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- v_file: the files with a row of their own (the ledger keeps the heaviest; at most 8192 of a job are
--- analysed). Sources: file, analysis_pattern, device.
+-- v_file: the files with a row of their own (the ledger keeps the most active; at most 8192 per job
+-- are analysed). Sources: file, analysis_pattern, device.
 CREATE TEMP VIEW v_file AS SELECT
 	x.id AS file_id,  -- file.id
 	x.job_id,  -- job.id
 	r.id AS run_id,  -- run.id
 	x.directory_id,  -- directory.id
-	x.path,  -- bytes; the last name seen; NULL: not named
+	x.path,  -- bytes; last name seen; NULL: no name known
 	x.dev_major,  -- number
 	x.dev_minor,  -- number
 	x.ino,  -- number, two's complement
@@ -23,7 +23,8 @@ CREATE TEMP VIEW v_file AS SELECT
 	p.features AS pattern_features,  -- JSON object
 	'all else holds, but how ' || coalesce(CAST(x.path AS TEXT), 'a file without a name') || ' is read is not '
 		|| 'sure enough: ' || coalesce(p.name || printf(', confidence %.2f', p.confidence), 'no pattern')
-		AS pattern_doubt,  -- text: how sure it is, for rules that all else speaks for
+		AS pattern_doubt,
+		-- text: why it is in doubt, for a rule of which all other conditions hold
 	d.name AS device,  -- name of its device; NULL: not recorded
 	d.read_ahead_kb AS read_ahead_kb,  -- KiB, of its device
 	d.read_ahead_kb * 1024 / r.page_size_bytes AS read_ahead_pages,  -- pages
@@ -32,9 +33,9 @@ CREATE TEMP VIEW v_file AS SELECT
 	d.network AS network,  -- 0/1
 	iif(r.sliced, NULL, x.lookups) * 1.0
 		/ nullif((x.size_bytes + r.page_size_bytes - 1) / r.page_size_bytes, 0) AS reads_per_page,
-		-- lookups / size_pages: how often a page was asked for, mean
+		-- lookups / size_pages: mean number of lookups per page
 @sql/counters.sql@
--- CROSS: never the other way round, from a table of any size.
+-- CROSS keeps this join order whatever the size of the tables.
 FROM analysis_file c CROSS JOIN file x ON x.id = c.file_id
 	JOIN job j ON j.id = x.job_id JOIN run r ON r.id = j.run_id
 	LEFT JOIN analysis_pattern p ON p.job_id = x.job_id AND p.kind = 'file' AND p.subject_id = x.id

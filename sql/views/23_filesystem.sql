@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- v_filesystem: every device with a file of the job; they add up to the job. Sources: filesystem, device.
+-- v_filesystem: every device with a file of the job; they add up to the job. Sources: filesystem,
+-- device.
 CREATE TEMP VIEW v_filesystem AS SELECT
 	x.id AS filesystem_id,  -- filesystem.id
 	x.job_id,  -- job.id
 	r.id AS run_id,  -- run.id
 	x.type,  -- as in mountinfo
-	x.mount,  -- bytes; NULL: not mounted where that could be seen
-	x.dev_major,  -- number; NULL: what found no row
+	x.mount,  -- bytes; NULL: not mounted at a visible place
+	x.dev_major,  -- number; NULL: devices without a row of their own
 	x.dev_minor,  -- number
 	x.cover,  -- exact, partly, cache-bypassed, unknown
-	x.why,  -- what the cover means
+	x.why,  -- a sentence that explains cover
 	x.files,  -- distinct files
 	r.page_size_bytes AS page_size_bytes,  -- bytes
 	r.sliced AS sliced,  -- 0/1

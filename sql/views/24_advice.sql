@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- v_advice: what the job's advice asked and moved, one row a file, kind and call, with what became of it.
--- Sources: advice, file, device, analysis_verdict. NULL: not measured.
+-- v_advice: what the job's advice requested and moved, with its effect: one row per file, kind and
+-- call. Sources: advice, file, device, analysis_verdict. NULL: not measured.
 CREATE TEMP VIEW v_advice AS SELECT
 	x.id AS advice_id,  -- advice.id
 	x.job_id,  -- job.id
@@ -8,27 +8,30 @@ CREATE TEMP VIEW v_advice AS SELECT
 	x.path,  -- bytes
 	x.kind,  -- willneed dontneed sequential random normal noreuse readahead
 	x.call,  -- fadvise madvise readahead
-	r.advice_mode,  -- calls: all calls; effects: those that moved pages, calls and pages_asked are lower bounds
+	r.advice_mode,
+		-- calls: all calls; effects: only those that moved pages, so that calls and
+		-- pages_asked are lower bounds
 	x.calls,  -- calls
-	x.offset_bytes,  -- bytes; lowest offset asked
+	x.offset_bytes,  -- bytes; lowest offset requested
 	x.length_bytes,  -- bytes; NULL: to the end of the file
-	x.pages_asked,  -- pages the ranges touch
+	x.pages_asked,  -- pages in the requested ranges
 	x.pages_brought,  -- pages; exact
 	x.pages_dropped,  -- pages; exact
-	x.cached_pages,  -- pages asked for that were in the cache at the call, whatever the kind
-	x.redundant_pages,  -- the same of calls that bring pages: asked for in vain
-	x.pages_asked - x.redundant_pages AS pages_missing,  -- pages asked for that were not cached
+	x.cached_pages,  -- pages requested that were in the cache at the call, for every kind
+	x.redundant_pages,  -- the same for calls that bring pages: requested without effect
+	x.pages_asked - x.redundant_pages AS pages_missing,  -- pages requested that were not cached
 	iif(r.sliced AND x.untracked > 0, NULL, x.used) AS used,
-		-- pages brought and used in time; NULL where a sliced run did not follow all
+		-- pages brought and used in time; NULL in a sliced run that did not follow all of
+		-- them
 	iif(r.sliced AND x.untracked > 0, NULL, x.used_late) AS used_late,
-		-- pages brought whose reader had to wait; likewise
+		-- pages brought whose reader had to wait; NULL likewise
 	iif(r.sliced AND x.untracked > 0, NULL, x.evicted_unused) AS evicted_unused,
-		-- pages brought that left unused; likewise
+		-- pages brought that were evicted unused; NULL likewise
 	iif(r.sliced AND x.untracked > 0, NULL, x.resident_unused) AS resident_unused,
-		-- pages brought, still cached, not used yet; likewise
+		-- pages brought, still cached, not used yet; NULL likewise
 	x.untracked,  -- pages brought whose fate cannot be known
-	x.dropped_refaults,  -- pages dropped by it that came back, read or written
-	x.dropped_refaults_others,  -- pages dropped by it that others read back
+	x.dropped_refaults,  -- pages it dropped that came back, read or written
+	x.dropped_refaults_others,  -- pages it dropped that other processes read back
 	x.pages_asked * 1.0 / nullif(x.calls, 0) AS pages_asked_per_call,  -- pages
 	r.page_size_bytes,  -- bytes
 	f.size_bytes,  -- bytes of the file
@@ -36,7 +39,7 @@ CREATE TEMP VIEW v_advice AS SELECT
 	d.io_pages,  -- pages of the device's largest I/O
 	-- pages one call can bring: the larger of read_ahead_kb and the largest I/O
 	max(d.io_pages, d.read_ahead_kb * 1024 / r.page_size_bytes) AS call_limit_pages,
-	v.verdict,  -- helped, no effect, harmful, cut short, redundant, too late; NULL: could not be judged
+	v.verdict,  -- helped, no effect, harmful, cut short, redundant, too late; NULL: not judged
 	v.why AS verdict_why  -- a sentence
 FROM analysis_scope a JOIN run r ON r.id = a.run_id JOIN job j ON j.run_id = r.id AND j.slot <> 0
 	JOIN advice x ON x.job_id = j.id

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- v_interval: the timeline of the watched jobs: deltas, oldest first; counters as in v_job, not scaled.
--- Where read_on_ns < duration_ns the counters of the read hook (lookups, used, ...) are short.
--- Source: analysis_interval (interval, job_interval).
+-- v_interval: the timeline of the watched jobs: increments, oldest first; counters as in v_job, not
+-- scaled. Where read_on_ns < duration_ns the counters of the read hook (lookups, used, ...) are too
+-- low. Source: analysis_interval (interval, job_interval).
 CREATE TEMP VIEW v_interval AS SELECT
 	job_id, interval_id,
 	start_ns,  -- ns since the start of the run
@@ -15,6 +15,8 @@ CREATE TEMP VIEW v_interval AS SELECT
 	direct_read_bytes,  -- bytes
 	stall_ns, stalls,  -- ns, sleeps
 	@hit_ratio()@ AS hit_ratio,
-		-- 0..1; only where the hook was on throughout; NULL where a call asked in the interval before
-	stall_ns * 1.0 / nullif(duration_ns, 0) AS stall_per_wall  -- tasks asleep for the page cache, mean
+		-- 0..1; NULL unless the hook was on throughout and no call began in the previous
+		-- interval
+	stall_ns * 1.0 / nullif(duration_ns, 0) AS stall_per_wall
+		-- mean number of tasks that slept for the page cache
 FROM analysis_interval;

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- v_whatif_readahead: what other settings would have read, of traced files. Sources: analysis_whatif_readahead,
--- traced_file, file. actual = 1 is the setting that was in force; compare the others with it.
+-- v_whatif_readahead: predicted reads of traced files with other settings. Sources:
+-- analysis_whatif_readahead, traced_file, file. actual = 1 is the setting of the run; compare the
+-- others with it.
 CREATE TEMP VIEW v_whatif_readahead AS SELECT
 	w.job_id,
 	w.traced_file_id,
@@ -9,11 +10,13 @@ CREATE TEMP VIEW v_whatif_readahead AS SELECT
 	w.setting,  -- 'ra_kb=1024', 'random', 'sequential'
 	w.actual,  -- 0/1
 	w.misses, w.prefetched,  -- pages
-	w.wasted,  -- pages; NULL: of a mapped file, whose use is not seen
+	w.wasted,  -- pages; NULL: of a mapped file, whose use cannot be seen
 	w.requests, w.windows,  -- numbers
-	w.fidelity,  -- 0..1, share of the actual windows that the model has exactly; below 0.95 there is no what-if
+	w.fidelity,
+		-- 0..1, share of the real windows that the model reproduces; below 0.95 there is no
+		-- prediction
 	w.note,
-	t.stands_for,  -- files this one stands for
+	t.stands_for,  -- number of files that this one represents
 	t.ra_pages, t.io_pages,  -- pages, as the file was opened
 	r.page_size_bytes  -- bytes
 FROM analysis_whatif_readahead w JOIN traced_file t ON t.id = w.traced_file_id

@@ -1,21 +1,22 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- What rules share: what a stall costs on the clock, and what came back after reclaim. NULL: not measured.
+-- Shared by the rules: the cost of a stall in wall-clock time, and the pages that came back after
+-- reclaim. NULL: not measured.
 
--- v_wall: how sleeps of a job's tasks turn into time on the clock. Source: v_stall.
--- Tasks that sleep beside each other do not add up: where sleep and CPU time exceed the wall clock, a
--- second of sleep counts for as much of a second as keeps the sum inside of it.
+-- v_wall: how the sleeps of a job's tasks become wall-clock time. Source: v_stall. Sleeps of
+-- parallel tasks do not add up: if sleep and CPU time exceed the wall clock, sleep is scaled so
+-- that their sum equals it.
 CREATE TEMP VIEW v_wall AS SELECT
 	job_id,
 	wall_ns / 1e9 AS wall_s,  -- s the job existed
 	stall_share,  -- 0..1
 	stall_ns / 1e9 * wall_ns / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS stall_wall_s,
-		-- s of the wall clock spent in stall
+		-- s of wall-clock time spent in stall
 	1e-9 * wall_ns / nullif(max(wall_ns, stall_ns + cpu_ns), 0) AS s_per_stall_ns
-		-- s of the wall clock for a ns of stall
+		-- s of wall-clock time per ns of stall
 FROM v_stall;
 
--- v_dropped: pages of a directory that advice dropped and that came back, where that was recorded for
--- all of them; no row where it was not. Sources: v_advice, v_file.
+-- v_dropped: pages of a directory that advice dropped, and how many came back. No row unless that
+-- was recorded for all of them. Sources: v_advice, v_file.
 CREATE TEMP VIEW v_dropped AS SELECT
 	f.job_id,
 	f.directory_id,
@@ -27,11 +28,10 @@ WHERE a.kind = 'dontneed'
 GROUP BY f.job_id, f.directory_id
 HAVING count(*) = count(a.dropped_refaults);
 
--- v_return: pages of a directory that were evicted by reclaim and came back, at least. A refault may be
--- one of a page that left for another cause, or that was fetched ahead and never used: neither says
--- anything of the memory that is wanted, and as many as there can be are taken off. Where use was not
--- seen, that is all that was fetched ahead.
--- Sources: v_directory, v_dropped.
+-- v_return: pages of a directory that reclaim evicted and that came back: a lower bound. A refault
+-- may also be of a page that left for another cause, or was prefetched and never used. Such pages
+-- do not need more memory, so their largest possible number is subtracted. Where use was not seen,
+-- that is all that was prefetched. Sources: v_directory, v_dropped.
 CREATE TEMP VIEW v_return AS SELECT
 	d.job_id,
 	d.directory_id,
@@ -41,31 +41,32 @@ CREATE TEMP VIEW v_return AS SELECT
 	d.refaults,  -- pages
 	d.stall_ns,  -- ns
 	d.added_pages - d.refaults AS first_pages,  -- pages that this run saw for the first time
-	-- A page that a fault brought, or a write, was not looked up for that.
+	-- Pages that a fault or a write added were not looked up.
 	d.lookups - max(0, min(d.lookups, d.added_pages - d.refaults, d.demand_pages + d.prefetched_pages
 		- d.faults_major - d.prefetched_mmap_around)) AS repeat_lookups,
-		-- pages looked up beyond the first time, at least
+		-- pages looked up again, lower bound
 	min(max(0, d.refaults - coalesce(d.evicted_unused, d.prefetched_pages) - d.evicted_drop_caches - d.evicted_direct_io
 		- d.evicted_other - coalesce(d.evicted_invalidate, 0) - coalesce(d.evicted_dontcache, 0)
 		- CASE WHEN x.pages_dropped = d.evicted_dontneed THEN x.dropped_refaults
 			ELSE d.evicted_dontneed END),
-		-- What was written anew is a refault too, and was not fetched.
+		-- A page that is written again refaults too, but is not fetched.
 		d.evicted_reclaim, d.demand_pages + d.prefetched_pages) AS returned_pages
-		-- pages that came back after reclaim, at least
+		-- pages that came back after reclaim, lower bound
 FROM v_directory d
 	LEFT JOIN v_dropped x ON x.job_id = d.job_id AND x.directory_id = d.directory_id;
 
--- v_replay: whether the replay of a job's recorded files can be trusted for any. One row a job for
--- which something was fetched: where nothing was, there is nothing to replay, and nothing to change.
--- Source: analysis_whatif_readahead.
+-- v_replay: whether the replay is accurate for any recorded file of a job. One row per job that
+-- fetched anything; without fetches there is nothing to replay or to change. Source:
+-- analysis_whatif_readahead.
 CREATE TEMP VIEW v_replay AS SELECT
 	j.job_id,
 	(SELECT max(w.fidelity) FROM v_whatif_readahead w WHERE w.job_id = j.job_id AND w.fidelity >= 0.95)
-		AS faithful_replay  -- 0..1, the best fidelity; NULL: none reaches 0.95, so that nothing can be said
+		AS faithful_replay
+		-- 0..1, the best fidelity; NULL: none reaches 0.95, so there is no prediction
 FROM v_job j
 WHERE j.demand_pages + j.prefetched_pages IS NOT 0;
 
--- v_named: pages that DONTNEED named and that were in the cache at the call. Source: advice.
+-- v_named: cached pages that DONTNEED calls named. Source: advice.
 CREATE TEMP VIEW v_named AS SELECT
 	x.job_id,
 	x.id AS advice_id,
@@ -73,8 +74,8 @@ CREATE TEMP VIEW v_named AS SELECT
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
 	JOIN advice x ON x.job_id = j.id AND x.kind = 'dontneed';
 
--- v_late: waits for pages that were on their way when the reader came. A wait shows in used_late as
--- the pages of one folio, be it one: so waits are counted, and those that a miss explains are taken off.
+-- v_late: waits for pages that were still in flight when the reader came. used_late counts a wait
+-- as all pages of the folio, so waits are counted instead, without those that a miss explains.
 -- Sources: v_job, v_file.
 CREATE TEMP VIEW v_late AS SELECT
 	job_id,
@@ -83,7 +84,7 @@ CREATE TEMP VIEW v_late AS SELECT
 	stalls,  -- sleeps
 	max(0, stalls - windows_sync - faults_major
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced)) AS late_waits
-		-- sleeps, at least
+		-- sleeps, lower bound
 FROM v_job
 UNION ALL
 SELECT
@@ -92,9 +93,9 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim took, by who made it do so, or that somebody else dropped, and how
--- many of them came back at least: those that came back and that what everybody else took cannot explain.
--- Sources: v_interference, v_return, v_directory.
+-- v_pushed: pages of a directory that reclaim evicted, by who caused it, or that another process
+-- dropped, and a lower bound of how many came back: those that the evictions of all others cannot
+-- explain. Sources: v_interference, v_return, v_directory.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT
@@ -125,20 +126,21 @@ WITH by_who AS (
 SELECT
 	b.job_id,
 	b.owner_path,  -- bytes; directory of the pages
-	b.who,  -- own writes, own reads, job: another one, others, kernel
-	b.which,  -- bytes or text; of own reads the directory that was read, of a job its name, of others the
+	b.who,  -- own writes, own reads, job (another job), others, kernel
+	b.which,
+		-- bytes or text; own reads: the directory that was read; job: its name; others: the
 		-- command
-	b.evictor_path,  -- bytes; a directory that was read or written; NULL: not known
+	b.evictor_path,  -- bytes; directory that was read or written; NULL: not known
 	b.pages,  -- pages evicted
-	b.exact,  -- 0/1; 0: in proportion to what filled the memory
+	b.exact,  -- 0/1; 0: divided in proportion to what filled the memory
 	min(b.pages, max(0, r.returned_pages - (t.pages - b.pages))) AS refaulted_pages
-		-- pages of those that came back, at least
+		-- pages of these that came back, lower bound
 FROM by_who b JOIN whole t ON t.job_id = b.job_id AND t.owner_path = b.owner_path
 	LEFT JOIN v_return r ON r.job_id = b.job_id AND r.path = b.owner_path
 UNION ALL
 SELECT
 	p.job_id, p.owner_path, p.who, p.which, NULL, p.pages, 1,
-	-- Of what was written anew nobody had to fetch anything.
+	-- Pages that are written again need not be fetched.
 	max(0, min(p.pages, d.demand_pages + d.prefetched_pages,
 		d.refaults - (d.evicted_pages - d.evicted_truncate - p.pages)))
 FROM dropped p LEFT JOIN v_directory d ON d.job_id = p.job_id AND d.path = p.owner_path;

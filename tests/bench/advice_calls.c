@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What --advice calls adds: it looks at every system call of the machine. A loop of getppid(), the
- * cheapest call there is, and one of cached 4 KiB preads, with nothing attached, at level full, and
- * at level full with --advice calls.
+ * The cost of --advice calls, which hooks every system call of the machine. Loops of getppid(), the
+ * cheapest call, and of cached 4 KiB preads: with nothing attached, at level full, and at level
+ * full with --advice calls.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is the budget kept, and is the cost that cachemon states the true one? The loop of cached 4 KiB
- * preads with nothing attached, at level auto with --max-overhead 1, and at level full. The stated
- * share of the job's CPU time stands beside the CPU time that the loop really took more; cachemon's
- * share also holds its own collector, so the probes' part is compared.
+ * Whether the budget is kept, and whether the reported cost is true. The loop of cached 4 KiB
+ * preads runs with nothing attached, at level auto with --max-overhead 1, and at level full. The
+ * reported share of the job's CPU time is printed next to the CPU time that the loop really needed
+ * more. cachemon's share includes its own collector, so only the probes' part is compared.
  */
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 enum { OFF, AUTO, FULL, NR_PHASES };
 
 struct stated {
-	double *share, *probes; /* of the job's CPU time, a value a round */
+	double *share, *probes; /* of the job's CPU time, one value per round */
 };
 
 static int read_some(void *ctx, int op, long n, uint64_t *cpu_ns)
@@ -25,7 +25,7 @@ static int read_some(void *ctx, int op, long n, uint64_t *cpu_ns)
 	return hotfile_read(ctx, n);
 }
 
-/* What the run that has just ended says of itself. */
+/* The report of the run that has just ended. */
 static void ask(const struct phase_env *env, int round, struct stated *s)
 {
 	const char *const argv[] = {env->o->cachemon, "report",	  "--db", env->db, "--run",

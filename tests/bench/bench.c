@@ -93,7 +93,7 @@ void bench_options(int argc, char **argv, struct bench_options *o)
 	if (geteuid())
 		bench_fail("needs root, as cachemon itself does");
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	/* Who reads the figures may leave before the end; mounts are undone there. */
+	/* A reader of the output may end first; the mounts must be undone anyway. */
 	signal(SIGPIPE, SIG_IGN);
 }
 

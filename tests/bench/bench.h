@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the benches share: order statistics, options, and how a bench ends. Figures are CPU time of
- * one thread, compared between phases that take turns within one run; wall time is never judged.
+ * Shared by the benchmarks: order statistics, options, and the exit. Figures are CPU time of one
+ * thread, compared between phases that alternate within one run; wall time is never judged.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -13,19 +13,19 @@
 
 struct bench_options {
 	const char *cachemon; /* the program under test */
-	const char *also;     /* another build of it, compared at level full; NULL: none */
-	const char *dir;      /* where files are made: on the filesystem to be measured */
-	int rounds;	      /* each phase once a round */
+	const char *also;     /* another build, compared at level full; NULL: none */
+	const char *dir;      /* where files are made: on the filesystem under test */
+	int rounds;	      /* each phase once per round */
 	int blocks;	      /* measurements of a phase in a round */
-	long ops;	      /* operations a block */
+	long ops;	      /* operations per block */
 	uint64_t file_bytes;
-	int patience_s; /* how long to wait for the machine to be free of other tracing */
+	int patience_s; /* how long to wait until no other tracing runs */
 };
 
-/* Overwrites what the command line names; exits on a bad one or without root. */
+/* Overwrites the options given on the command line; exits on a bad one or without root. */
 void bench_options(int argc, char **argv, struct bench_options *o);
 
-/* "name: why" on stderr, exit 1. */
+/* Prints "name: why" on stderr and exits with 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void bench_fail(const char *format, ...);
 
 /* The q-quantile (0..1), interpolated; sorts v. nr > 0. */

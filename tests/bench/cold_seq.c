@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each page costs that a cold sequential read brings in: reads of 128 KiB of a file that is
- * not cached. CPU time is too noisy for it, so the kernel's run-time statistics are switched on
- * meanwhile: run time a program x its runs / pages, less what the statistics themselves take, which
- * empty programs on the same hooks show. Once with CPUs that go to sleep while the reader waits, as
- * on a machine that does nothing else, and once with CPUs that are kept awake: who wakes one finds
- * its caches cold and its clock low, and on a virtual machine somebody else's work in them.
+ * The cost of each page that a cold sequential read brings in: reads of 128 KiB of an uncached
+ * file. CPU time is too noisy for it, so the kernel's run-time statistics are switched on: run time
+ * of a program x its runs / pages, minus the overhead of the statistics, which empty programs on
+ * the same hooks show. Measured once with CPUs that sleep while the reader waits, as on an idle
+ * machine, and once with CPUs that are kept awake: a CPU that wakes up has cold caches and a low
+ * clock, and on a virtual machine other work in its caches.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 enum { OP_READ, OP_DROP, NR_OPS };
 enum { EMPTY, FULL };
 
-/* One program in one round: averages and counts, for each kind of pass. */
+/* A program in a round: averages and counts, for each kind of pass. */
 struct seen {
 	char name[16];
 	double *ns[NR_SETS][NR_OPS]; /* a run */
@@ -113,7 +113,7 @@ static void record(struct table *t, const struct scan *before, const struct scan
 			continue;
 		s = row_of(t, a->name);
 		s->ns[set][op][round] = runs ? (double)(b->run_ns - a->run_ns) / (double)runs : -1;
-		/* The reader's own switches, out and in: the whole machine's are not its cost. */
+		/* Only the reader's own switches: those of the whole machine are not its cost. */
 		if (!strcmp(a->name, "switch_tp"))
 			runs = 2 * switches;
 		if (set == FULL)
@@ -121,7 +121,7 @@ static void record(struct table *t, const struct scan *before, const struct scan
 	}
 }
 
-/* One pass with statistics on; again while another tracer disturbs it. */
+/* One pass with statistics on; repeated while another tracer disturbs it. */
 static void measure(struct phase_env *env, struct phase_entered *e, struct table *t, int set,
 		    int op, int round)
 {
@@ -159,7 +159,7 @@ static double known_median(const double *v, int rounds)
 	return nr ? bench_quantile(kept, nr, 0.5) : -1;
 }
 
-/* Other processes can only add runs: the least of all rounds is nearest to the reader's own. */
+/* Other processes only add runs: the minimum of all rounds is nearest to the reader's own. */
 static double least(double *v, int rounds)
 {
 	return bench_quantile(v, rounds, 0);
@@ -188,7 +188,7 @@ static double print_split(struct table *t, int op, uint64_t pages)
 	return sum;
 }
 
-/* A process for each CPU that runs when nobody else wants to; ret_pids has a place for each. */
+/* One process per CPU that runs when nothing else wants to; ret_pids has a place for each. */
 static void keep_awake(pid_t *ret_pids, int nr)
 {
 	const struct sched_param none = {};

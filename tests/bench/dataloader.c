@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A training input job under level full against the same job alone: epochs of loader_job.py, a
- * torch DataLoader or, labelled so, a stand-in of the same shape without torch. CPU time is that of
- * all processes of the job; wall time stands beside it.
+ * A training input job under level full, compared with the same job alone: epochs of loader_job.py,
+ * a torch DataLoader or, labelled as such, a replacement of the same shape without torch. CPU time
+ * is that of all processes of the job; wall time is printed next to it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static int epoch(void *ctx, int op, long n, uint64_t *cpu_ns)
 	return 0;
 }
 
-/* False when the job says that torch is not installed. */
+/* False: the job reports that torch is not installed. */
 static bool job_start(const char *kind, const char *dir, const struct bench_options *o,
 		      struct job *ret)
 {

@@ -4,7 +4,7 @@
 
 default_jobs.py make DIR           writes the files that all jobs read
 default_jobs.py JOB DIR SCALE      runs a job; SCALE 1 is at least 3 s of CPU time on a slow core
-default_jobs.py list               names of the jobs, one a line
+default_jobs.py list               names of the jobs, one per line
 Exit 77: the job cannot run here (torch is not installed).
 """
 
@@ -70,7 +70,7 @@ def whole(path, size=MIB):
 
 
 def compute(data):
-    """What a decoder would do: CPU time that reads nothing."""
+    """The work of a decoder: CPU time without reads."""
     return sum(data[::16])
 
 
@@ -180,7 +180,7 @@ def job_forks(folder, scale):
 
 
 def job_shuffled(folder, scale):
-    """In a memory limit, set by who starts it: more files than fit."""
+    """In a memory limit, set by the caller: more files than fit."""
     paths = all_small(folder)
     drop(paths)
     for epoch in range(round(12 * scale)):
@@ -191,7 +191,7 @@ def job_shuffled(folder, scale):
 
 
 def job_loader(folder, scale):
-    """Two workers, each with its half of the files, in the same limit."""
+    """Two workers, each with half of the files, in the same limit."""
     def work(number):
         paths = all_small(folder)[number::2]
         for epoch in range(round(12 * scale)):
@@ -212,7 +212,7 @@ def job_loader(folder, scale):
 
 
 def job_phases(folder, scale):
-    """Hot small reads, cold large ones and pure computing by turns."""
+    """Hot small reads, cold large ones and pure computing alternately."""
     hot = os.open(os.path.join(folder, "hot"), os.O_RDONLY)
     whole(os.path.join(folder, "hot"))
     data = random.Random(6).randbytes(MIB)

@@ -13,7 +13,7 @@
 static void attach_one(const char *name, const char *hook, uint32_t btf_id,
 		       enum bpf_attach_type type, struct empties *e)
 {
-	/* r0 = 0; exit: what an empty function compiles to. */
+	/* r0 = 0; exit: the code of an empty function. */
 	static const struct bpf_insn body[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},

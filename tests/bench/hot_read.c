@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a read that hits costs under cachemon: 4 KiB preads at random pages of a cached file, with
- * nothing attached, with empty programs on cachemon's hooks, at level cold and at level full. And,
- * as a second opinion that a busy machine disturbs less, the run times by the kernel's statistics:
- * of the per-read program, less that of an empty one, and at level cold, where it is not attached,
- * of all programs together.
+ * The cost of a read that hits: 4 KiB preads at random pages of a cached file, with nothing
+ * attached, with empty programs on cachemon's hooks, at level cold and at level full. As a second
+ * measure, which a busy machine disturbs less, the run times in the kernel's statistics: of the
+ * per-read program minus an empty one, and at level cold, where it is not attached, of all programs
+ * together.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static int read_some(void *ctx, int op, long n, uint64_t *cpu_ns)
 	return hotfile_read(ctx, n);
 }
 
-/* One figure of a block, from what the statistics say before and after it; below 0: none. */
+/* One figure of a block, from the statistics before and after it; < 0: none. */
 typedef double block_figure(const struct scan *before, const struct scan *after, long reads);
 
 /* Run time of the program on the read hook. */
@@ -36,7 +36,7 @@ static double read_program_ns(const struct scan *before, const struct scan *afte
 	return (double)(b->run_ns - a->run_ns) / (double)(b->run_cnt - a->run_cnt);
 }
 
-/* Run time of all programs, whoever they ran for, for each read. */
+/* Run time of all programs, for whatever task they ran, per read. */
 static double all_programs_ns(const struct scan *before, const struct scan *after, long reads)
 {
 	uint64_t ns = 0;
@@ -47,7 +47,7 @@ static double all_programs_ns(const struct scan *before, const struct scan *afte
 	return (double)ns / (double)reads;
 }
 
-/* The figure in the quiet quarter of the blocks. */
+/* The lower quartile of the blocks. */
 static double program_ns(struct phase_env *env, const struct phase *p, block_figure *figure)
 {
 	double *ns = calloc((size_t)env->o->blocks, sizeof(*ns)), quiet;

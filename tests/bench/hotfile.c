@@ -31,7 +31,7 @@ void hotfile_make(const char *dir, uint64_t bytes, struct hotfile *ret)
 		if (write(ret->fd, block, sizeof(block)) != (ssize_t)sizeof(block))
 			bench_fail("cannot fill a file of %lu MiB in %s: %s",
 				   (unsigned long)(bytes >> 20), dir, strerror(errno));
-	/* Clean pages, built by reads as those of a data set are. */
+	/* Clean pages, added by reads like those of a dataset. */
 	if (fsync(ret->fd) || posix_fadvise(ret->fd, 0, 0, POSIX_FADV_DONTNEED))
 		bench_fail("cannot write the file back: %s", strerror(errno));
 	for (uint64_t at = 0; at < bytes; at += sizeof(block))
@@ -82,7 +82,7 @@ int hotfile_read(struct hotfile *f, long n)
 	char buf[PAGE];
 
 	for (long i = 0; i < n; i++) {
-		/* xorshift: cheap beside a system call. */
+		/* xorshift: cheap compared with a system call. */
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file without a name whose every page is in the cache and stays there: locked in memory, and
- * looked at again on request. Owns its descriptor and mapping.
+ * An unlinked file whose pages are all cached and locked in memory; checked again on request. It
+ * owns its descriptor and mapping.
  */
 #ifndef BENCH_HOTFILE_H
 #define BENCH_HOTFILE_H
@@ -15,14 +15,14 @@ struct hotfile {
 	int fd;
 	uint64_t bytes;
 	void *map;
-	uint64_t seed; /* set again: the same pages again */
+	uint64_t seed; /* setting it again repeats the same pages */
 };
 
-/* In dir; exits where it cannot be made or locked. */
+/* Makes one in dir; exits if it cannot be made or locked. */
 void hotfile_make(const char *dir, uint64_t bytes, struct hotfile *ret);
-/* One that is there, whole in the cache, and not locked. */
+/* An existing file, fully cached, and not locked. */
 void hotfile_open(const char *path, struct hotfile *ret);
-/* Pages of it that are not in the cache. */
+/* The number of its pages that are not cached. */
 uint64_t hotfile_missing(const struct hotfile *f);
 /* n preads of 4 KiB at random pages; 0 or -errno. */
 int hotfile_read(struct hotfile *f, long n);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Acts that tests/bench/icount measures beside hot reads: each in blocks, a line for each block:
- * the act, and the nanoseconds of one of it, by the CPU time of the thread where it waits for a
- * disk and else by the clock. Where the clock counts instructions, these are instructions.
- *
- * Hooks after the other arguments have an empty program each meanwhile.
+ * Acts that tests/bench/icount measures in addition to hot reads: each in blocks, one line per
+ * block: the act, and the nanoseconds of one of it, by the CPU time of the thread if it waits for a
+ * disk, otherwise by the clock. If the clock counts instructions, these are instructions. Hooks
+ * given after the other arguments have an empty program each meanwhile.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,7 +96,7 @@ static void mapped_fault(struct acts *a)
 	int fd = file_of(a, "warm", 0, O_RDONLY);
 	volatile char sum = 0;
 
-	/* The same page, each time by a fault of its own. */
+	/* The same page, each time with a new fault. */
 	for (int i = 0; i < OPS; i++) {
 		char *map = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -121,7 +120,7 @@ static void anonymous_fault(struct acts *a)
 	munmap(map, OPS * PAGE);
 }
 
-/* There and back between two processes: two switches. */
+/* To another process and back: two switches. */
 static void switches(struct acts *a)
 {
 	char c = 0;
@@ -142,7 +141,7 @@ static void answer(const struct acts *a)
 	_exit(0);
 }
 
-/* Before each turn of all its blocks. */
+/* Runs before all blocks of a turn. */
 static void prepare(struct acts *a, int blocks)
 {
 	posix_fadvise(a->file, 0, 0, POSIX_FADV_RANDOM);
@@ -212,7 +211,7 @@ int main(int argc, char **argv)
 	}
 	a.dir = argv[1];
 	blocks = atoi(argv[3]);
-	/* Nothing of it is written while it is measured. */
+	/* So that no page of it is dirtied while it is measured. */
 	out = fopen(argv[2], "w");
 	if (!out || blocks < 1 || blocks * OPS > PAGES)
 		bench_fail("cannot keep %d blocks in %s", blocks, argv[2]);

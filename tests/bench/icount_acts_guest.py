@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's part of tests/bench/icount for acts: python3 icount_acts_guest.py BUILD, with results in
-/out/acts.json: {turn: {act: instructions}}.
+"""The guest's part of tests/bench/icount for acts: python3 icount_acts_guest.py BUILD, with
+results in /out/acts.json: {turn: {act: instructions}}.
 
-A turn is a fresh process: without cachemon (off), with empty programs on the hooks of anonymous faults
-and switches (empty), as the job of a watch (cold, full), and beside the job of one (stranger).
-"""
+A turn is a new process: without cachemon (off), with empty programs on the hooks of anonymous
+faults and switches (empty), as the job of a watch (cold, full), and beside the job of one
+(stranger)."""
 
 import json
 import os
@@ -20,7 +20,7 @@ EMPTY = ("tp_btf:page_fault_user", "tp_btf:sched_switch")
 
 
 def figures():
-    """The lower quartile of the blocks: no tick of the timer, no disk that was in the way."""
+    """The lower quartile of the blocks: no timer tick, no disk in the way."""
     blocks = {}
     with open(OUT) as f:
         for line in f:
@@ -30,7 +30,7 @@ def figures():
 
 
 def beside(watch, argv):
-    """Runs argv while a watch of something else goes on."""
+    """Runs argv while another job is watched."""
     process = subprocess.Popen([*watch, "--level", "full", "--", "sh", "-c",
                                 "echo begun; exec sleep 100000"], stdout=subprocess.PIPE)
     process.stdout.readline()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest's part of tests/bench/icount: python3 icount_guest.py BUILD, with results in /out.
 
-Off, empty, cold and full take turns within one boot. Each turn is a fresh process of the loop, so
-nothing is left of the turn before.
-"""
+Off, empty, cold and full alternate within one boot. Each turn is a new process of the loop, so
+nothing remains of the turn before."""
 
 import json
 import os
@@ -14,12 +13,12 @@ FILE = "/scratch/hot"
 FILE_BYTES = 32 << 20
 OUT = "/out/blocks"
 DB = "/scratch/db"
-# A block ends before the next tick of the timer where there are a thousand a second, mostly.
+# At a thousand timer ticks a second, most blocks end before the next tick.
 BLOCKS = 600
 READS = 100
 ROUNDS = 3
-# What icount_loop reads between its blocks at the beginning and those that count. At level full the
-# beginning is sampled and traced.
+# The reads of icount_loop between its first blocks and those that count. At level full the first
+# reads are sampled and traced.
 WARM = {"full": 600000}
 WARM_OTHERS = 2000
 
@@ -47,7 +46,7 @@ def blocks():
 
 
 def counted_calls(cachemon):
-    """Of the file: None where the level does not tell."""
+    """Of the file: None if the level does not report it."""
     done = subprocess.run([cachemon, "report", "--db", DB, "--format", "json"],
                           stdout=subprocess.PIPE, check=True)
     files = json.loads(done.stdout)["jobs"][0]["files"]

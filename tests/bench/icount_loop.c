@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loop that tests/bench/icount measures: blocks of 4 KiB preads of a file that is wholly
- * cached. A line for each block: its nanoseconds by the clock and by the CPU time of the thread.
- * Where the clock counts instructions, the first are instructions. The blocks come twice, at the
- * beginning and after WARM reads more.
- *
- * With a hook as the last argument an empty program is attached to it meanwhile.
+ * The loop that tests/bench/icount measures: blocks of 4 KiB preads of a fully cached file. One
+ * line per block: its nanoseconds by the clock and by the CPU time of the thread. If the clock
+ * counts instructions, the first are instructions. The blocks run twice, at the beginning and after
+ * WARM more reads. With a hook as the last argument, an empty program is attached to it meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +47,7 @@ int main(int argc, char **argv)
 	if (!b || !out)
 		bench_fail("cannot keep %ld blocks in %s", blocks, argv[2]);
 	hotfile_open(argv[1], &file);
-	/* Not while it is measured is its memory made. */
+	/* Touches its memory before the measurement. */
 	memset(b, 0, (size_t)blocks * 2 * sizeof(*b));
 	if (argc == 7)
 		empties_attach_hook(argv[6], &empties);

@@ -26,7 +26,7 @@ void image_unmount(void)
 	struct image *i = &the_image;
 	const char *const detach[] = {"losetup", "--detach", i->loop, NULL};
 
-	/* Children inherit the exit handler, not the image. */
+	/* Children inherit the exit handler, but not the image. */
 	if (!i->dir[0] || i->owner != getpid())
 		return;
 	if (i->mounted && umount2(i->mount, 0))
@@ -50,8 +50,8 @@ static int make_file(const char *path, uint64_t bytes)
 	return r;
 }
 
-/* Direct I/O where it can be: else the device's own thread reads the image through the page cache,
- * and is measured beside the job. */
+/* Direct I/O if possible: otherwise the device's own thread reads the image through the page
+ * cache, and is measured with the job. */
 static int attach_loop(struct image *i)
 {
 	const char *const direct[] = {"losetup",	"--find", "--show",

@@ -4,9 +4,9 @@
 
 loader_job.py torch|plain DIR FILES FILE_BYTES WORKERS
 
-Makes FILES files in DIR, says "ready", then runs one epoch for each line on stdin and answers with
-the CPU time (ns) of all its processes. "torch" is a torch.utils.data.DataLoader; "plain" has the same
-shape on multiprocessing alone. Exit 77: torch is not installed.
+Makes FILES files in DIR, prints "ready", then runs one epoch for each line on stdin and prints the
+CPU time (ns) of all its processes. "torch" is a torch.utils.data.DataLoader; "plain" has the same
+structure with only multiprocessing. Exit 77: torch is not installed.
 """
 
 import array

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kernel memory of the maps: what page state takes for each GiB of densely cached file, as the
- * kernel charges it, and whether 'cachemon doctor' predicts what all maps take.
+ * Kernel memory of the maps: how much the state of pages takes per GiB of densely cached file, as
+ * charged by the kernel, and whether 'cachemon doctor' predicts the total of all maps.
  */
 #include <bpf/bpf.h>
 #include <cjson/cJSON.h>
@@ -58,7 +58,7 @@ static void name_of(struct map_seen *m)
 	close(fd);
 }
 
-/* A descriptor's fdinfo: true when it is a map that is not known yet. */
+/* Reads the fdinfo of a descriptor: true for a map not seen before. */
 static bool map_of_fd(const char *dir, const char *name, const struct maps *known,
 		      struct map_seen *ret)
 {

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest's part of tests/bench/peers: peers_guest.py errors|cost BUILD ROOT, results in /out.
 
-ROOT holds the other tools. Each is used as its manual says, and told by what it prints on a terminal.
-"""
+ROOT holds the other tools. Each is used as in its manual, and read from its terminal output."""
 
 import contextlib
 import json
@@ -22,16 +21,16 @@ from peers_work import WORKLOADS
 
 DIR = "/scratch/work"
 DB = "/tmp/peers.db"
-START_S = 1000000  # bcc compiles; and under icount time flies while nothing runs
+START_S = 1000000  # bcc compiles; and under icount the clock jumps ahead while the CPU idles
 EMPTY_RUNS = 2
 
 
 class Silent(Exception):
-    """The tool does not say what it should; the text is what it said instead."""
+    """The tool does not print its answer; the text is its output."""
 
 
 class Terminal:
-    """A program of ROOT on a terminal of its own."""
+    """A program of ROOT on its own terminal."""
 
     def __init__(self, root, *argv):
         master, slave = pty.openpty()
@@ -54,7 +53,7 @@ class Terminal:
             self.more.notify_all()
 
     def after(self, seen, pattern, bound_s=START_S):
-        """(the match, how many lines that is) of the first such line beyond those seen."""
+        """(the match, the number of lines) of the first such line after those seen."""
         end = time.monotonic() + bound_s
         with self.more:
             while True:
@@ -83,8 +82,8 @@ class Terminal:
 
 
 class Rows:
-    """A tool that prints a row each interval: what it says of a workload is the sum of the rows from
-    the one that the workload begins with to the one in which it ends."""
+    """A tool that prints a row per interval: its answer for a workload is the sum of the rows
+    from the one with its beginning to the one with its end."""
 
     def __init__(self, argv, ready, row):
         self.argv, self.ready, self.row = argv, ready, row
@@ -106,7 +105,7 @@ class Rows:
                 return [sum(column) for column in zip(*rows)], len(rows)
 
     def idle(self):
-        """Of a row in which nothing happens."""
+        """For a row in which nothing happens."""
         values, rows = self.measure(lambda: None)
         return [value / rows for value in values]
 
@@ -116,7 +115,7 @@ class Rows:
 
 
 class Summary:
-    """A tool that says everything at its end."""
+    """A tool that prints everything at its end."""
 
     def __init__(self, argv, ready, told):
         self.argv, self.ready, self.told = argv, ready, told
@@ -137,7 +136,7 @@ class Summary:
         return [float(v) for v in match.groups()], 1
 
     def idle(self):
-        """It has no rows: whatever it says without a workload is in what it says of an empty one."""
+        """It has no rows: its output for an empty workload contains what it prints without one."""
         return [0, 0]
 
     def end(self):
@@ -182,11 +181,11 @@ def in_child(name):
 
 
 def cached_around(name, work):
-    """Runs it, and holds what the workload should find against what the kernel says."""
+    """Runs it, and compares the expected counts with the kernel's."""
     before = peers_work.cached(DIR, name)
     result = work()
     want, after = WORKLOADS[name], peers_work.cached(DIR, name)
-    # What a workload writes itself was not there before.
+    # Pages that a workload writes itself did not exist before.
     found = (want.written or before, after - (want.written or before))
     if before and want.written or found != (want.hits, want.misses):
         raise RuntimeError(f"{name}: the kernel says {before}, then {after}")
@@ -196,7 +195,7 @@ def cached_around(name, work):
 def errors_of(tool, root):
     try:
         tool.start(root)
-        # What the tool says of nothing, and of a process that does nothing.
+        # The tool's answers for no work, and for a process that does nothing.
         idle = tool.idle()
         noise = []
         for _ in range(EMPTY_RUNS):

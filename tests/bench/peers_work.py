@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The workloads of tests/bench/peers: peers_work.py NAME DIR runs one, whose files are prepared.
 
-Each does a number of accesses that is known beforehand, to pages of one file that are wholly absent or
-wholly present beforehand; WORKLOADS says which. The kernel is asked whether that was so.
-"""
+Each makes a known number of accesses to pages of one file that are all uncached or all cached
+before; WORKLOADS says which. The kernel is asked to confirm that."""
 
 import contextlib
 import ctypes
@@ -13,8 +12,8 @@ import random
 import sys
 
 PAGE = 4096
-SMALL, LARGE = 16384, 65536  # pages of a file
-BLOCK = 32  # pages of a sequential read
+SMALL, LARGE = 16384, 65536  # pages per file
+BLOCK = 32  # pages per sequential read
 MANY = 4000
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
@@ -28,7 +27,7 @@ class Workload:
         self.what, self.file = what, file
         self.written = written  # of these pages, by the workload itself
         self.hits, self.misses, self.calls = hits, misses, calls
-        self.ahead = ahead  # pages that readahead brings
+        self.ahead = ahead  # pages brought by readahead
 
 
 WORKLOADS = {
@@ -113,7 +112,7 @@ def make_files(directory):
 
 
 def prepare(name, directory):
-    """Drops everything, and brings back what the workload is to find."""
+    """Drops everything, and brings back the pages that the workload expects."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(directory, "new"))
     os.sync()
@@ -128,7 +127,7 @@ def prepare(name, directory):
 
 
 def cached(directory, name):
-    """Pages of the file in the cache, by mincore(2) on a mapping that nobody touches."""
+    """Cached pages of the file, by mincore(2) on a mapping that is never touched."""
     try:
         with opened(directory, WORKLOADS[name].file) as fd:
             nr = os.fstat(fd).st_size // PAGE

@@ -133,7 +133,7 @@ void phase_run_all(struct phase_env *env, struct phase *phases, int nr)
 		for (int i = 0; i < nr; i++) {
 			int at = (i + round) % nr;
 
-			/* Every phase follows every other in turn. */
+			/* Every phase follows every other equally often. */
 			run_one(env, &phases[round / nr % 2 ? nr - 1 - at : at], round);
 		}
 }

@@ -128,7 +128,7 @@ void scan_of_process(const struct scan *all, pid_t pid, struct scan *ret)
 			ret->progs[ret->nr++] = all->progs[i];
 }
 
-/* Ids come in ascending order and are not used twice. */
+/* Ids are in ascending order and never reused. */
 bool scan_same(const struct scan *a, const struct scan *b)
 {
 	if (a->nr != b->nr)

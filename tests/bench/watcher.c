@@ -24,7 +24,7 @@ static void run(const struct watcher_config *config, int tty)
 	int nr = 2, null = open("/dev/null", O_RDWR);
 	char pid[16];
 
-	/* A bench that dies must not leave probes behind. */
+	/* So that a benchmark that dies leaves no probes behind. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(pid, sizeof(pid), "%d", config->pid);
 	argv[nr++] = "--pid";
@@ -44,7 +44,7 @@ static void run(const struct watcher_config *config, int tty)
 	_exit(127);
 }
 
-/* Appends what the terminal holds; false when the other side is gone. */
+/* Appends the pending output of the terminal; false if the other side has closed it. */
 static bool take(struct watcher *w, int timeout_ms, char *text, size_t size)
 {
 	struct pollfd p = {.fd = w->tty, .events = POLLIN};
@@ -79,7 +79,7 @@ void watcher_start(const struct watcher_config *config, struct watcher *ret)
 	if (!ret->pid)
 		run(config, slave);
 	close(slave);
-	/* The live line: "\r ESC [K hit ...", and the time before it where there is room. */
+	/* The live line: "\r ESC [K hit ...", with the time before it if there is room. */
 	while (!strstr(text, "\033[K") || !strstr(text, "hit ")) {
 		if (!take(ret, 100, text, sizeof(text)))
 			bench_fail("cachemon ended at its start: %s", text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A real 'cachemon watch' around a running process: started on a terminal of its own, ready when
- * its first live line is there, ended by the interrupt key's signal as a user would.
+ * A real 'cachemon watch' of a running process: started on its own terminal, ready after its first
+ * live line, and ended by the interrupt signal, as by a user.
  */
 #ifndef BENCH_WATCHER_H
 #define BENCH_WATCHER_H
@@ -15,7 +15,7 @@
 struct watcher_config {
 	const char *cachemon;
 	const char *db;
-	pid_t pid;			    /* whom to watch */
+	pid_t pid;			    /* the watched process */
 	const char *args[WATCHER_ARGS_MAX]; /* more options, NULL-terminated */
 };
 
@@ -25,11 +25,11 @@ struct watcher {
 	uint64_t ready_ns; /* from exec to the first live line */
 };
 
-/* Returns when the first live line is shown; exits with cachemon's own words when it fails. */
+/* Returns when the first live line is shown; exits with cachemon's messages if it fails. */
 void watcher_start(const struct watcher_config *config, struct watcher *ret);
-/* Takes what cachemon has written meanwhile: a full terminal would stop it. */
+/* Reads cachemon's output: a full terminal would block it. */
 void watcher_drain(struct watcher *w);
-/* Returns when it is gone. */
+/* Returns when it has ended. */
 void watcher_stop(struct watcher *w);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A file served by FUSE to a workload: what stands for a network filesystem here, its server as slow
+"""A file served by FUSE to a workload, in place of a network filesystem; its server is as slow
 as the device below it. Owns the mount and the server."""
 
 import os
@@ -12,7 +12,7 @@ JOIN = 'for g in $(echo "$CACHEMON_JOIN" | tr : " "); do echo 0 >"$g/cgroup.proc
 
 
 def build(work):
-    """The server's program; None: this machine has no FUSE, or nothing to build it with."""
+    """The server's program; None: this machine has no FUSE, or cannot build it."""
     if not os.path.exists("/dev/fuse"):
         return None
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True)
@@ -33,8 +33,8 @@ def end(server, mount):
 
 
 def serve(stack, program, directory, how, name, at, env):
-    """how: cached, direct. The file is served as AT/data, by a server under the workload's conditions,
-    until the stack ends."""
+    """how: cached, direct. Serves the file as AT/data, by a server under the workload's
+    conditions, until the stack ends."""
     mount = os.path.join(directory, at)
     os.mkdir(mount)
     server = subprocess.Popen(["sh", "-c", JOIN, "sh", program, how, os.path.join(directory, name), mount],

@@ -47,9 +47,10 @@ class Score:
         return self.by_finding.setdefault(finding, Tally())
 
     def take(self, cell, name, w, found, unjudged):
-        """found: {id: severity}. What may be found counts for nothing. What must be and could not be judged is
-        counted apart. What must be found is right below the floor of what is worth changing too (info), and nothing
-        else is to be changed then; what must not be is wrong only above it."""
+        """found: {id: severity}. Optional findings do not count. A required finding that could
+        not be judged is counted separately. A required finding is right even below the floor
+        (info), and then nothing else may be recommended; a forbidden one is wrong only above the
+        floor."""
         below = {f for f in w["must"] if found.get(f) == "info"} - set(ALWAYS)
         found = {f for f, severity in found.items() if severity in WORTH or f in (*ALWAYS, *w["must"])}
         for finding in w["must"]:
@@ -71,8 +72,8 @@ class Score:
 
     @staticmethod
     def excused(w, unjudged):
-        """Nothing wrong: right for a workload that must give nothing, and all that can be said where
-        what it must give was not measured."""
+        """"Nothing wrong" is right for a healthy workload, and the best answer if the required
+        finding was not measured."""
         return not w["must"] or bool(set(w["must"]) & set(unjudged))
 
     def all(self):

@@ -15,6 +15,7 @@
 #define BUFFER_BYTES (4 << 20)
 #define PAGE	     4096ULL
 #define FILES_MAX    64
+#define SPARSE_BYTES (64 << 10)
 #define NAME_BYTES   256
 
 static struct {
@@ -31,6 +32,11 @@ static uint64_t chance(uint64_t below)
 	seed ^= seed >> 7;
 	seed ^= seed << 17;
 	return seed % below;
+}
+
+void step_places(int number)
+{
+	seed += (uint64_t)number << 32;
 }
 
 /* Opened once and kept: advice stays with the description. */
@@ -105,6 +111,22 @@ static void step_make(const struct step *s)
 		(void)mkdir(directory, 0755);
 	}
 	make_file(s->file, s->number[0] * KIB);
+}
+
+/* sparse F KIB PARTS: one of so many parts has data, the rest is holes; 0: holes only */
+static void step_sparse(const struct step *s)
+{
+	uint64_t end = s->number[0] * KIB;
+	uint64_t parts = s->number[1];
+	int fd;
+
+	step_make(&(struct step){.verb = "make", .file = s->file, .number = {4}});
+	fd = fd_of(s->file);
+	for (uint64_t at = 0; parts && at < end; at += parts * SPARSE_BYTES)
+		if (pwrite(fd, buffer, SPARSE_BYTES, (off_t)at) != SPARSE_BYTES)
+			err(1, "%s", s->file);
+	if (ftruncate(fd, (off_t)end) || fsync(fd))
+		err(1, "%s", s->file);
 }
 
 static void file_name(const char *directory, uint64_t number, char *ret, size_t size)
@@ -186,7 +208,7 @@ static void step_stride(const struct step *s)
 			read_at(fd, at + done, block);
 }
 
-/* tiny F BYTES: in order, so many a call */
+/* tiny F BYTES: in order, that many per call */
 static void step_tiny(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -196,8 +218,8 @@ static void step_tiny(const struct step *s)
 		read_at(fd, at, s->number[0]);
 }
 
-/* streams F NR BLOCK_KIB [DROP] [OWN] [THINK_US]: so many parts of the file in turns, through one
- * descriptor, or each through its own; dropped behind each reader */
+/* streams F NR BLOCK_KIB [DROP] [OWN] [THINK_US]: that many parts of the file in turns, through
+ * one descriptor, or each through its own; dropped after each reader */
 static void step_streams(const struct step *s)
 {
 	uint64_t nr = s->number[0], block = s->number[1] * KIB;
@@ -236,7 +258,7 @@ static void step_map(const struct step *s)
 	munmap((void *)map, size);
 }
 
-/* hold F: maps all of it, touches it, and leaves it mapped */
+/* hold F: maps the whole file, touches it, and leaves it mapped */
 static void step_hold(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -245,7 +267,7 @@ static void step_hold(const struct step *s)
 		err(1, "mmap");
 }
 
-/* advise F ADVICE [FROM_KIB] [KIB] [PIECE_KIB]: posix_fadvise(), in pieces when one is given */
+/* advise F ADVICE [FROM_KIB] [KIB] [PIECE_KIB]: posix_fadvise(), in pieces if a size is given */
 static void step_advise(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -260,7 +282,7 @@ static void step_advise(const struct step *s)
 		posix_fadvise(fd, (off_t)at, (off_t)piece, (int)s->number[0]);
 }
 
-/* readahead F: readahead(2) over all of it */
+/* readahead F: readahead(2) over the whole file */
 static void step_readahead(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -269,7 +291,7 @@ static void step_readahead(const struct step *s)
 		err(1, "readahead");
 }
 
-/* ahead F AHEAD_KIB BLOCK_KIB THINK_US: in order, WILLNEED so far in front of the reader */
+/* ahead F AHEAD_KIB BLOCK_KIB THINK_US: in order, with WILLNEED that far ahead of the reader */
 static void step_ahead(const struct step *s)
 {
 	int fd = fd_of(s->file);
@@ -285,7 +307,7 @@ static void step_ahead(const struct step *s)
 	}
 }
 
-/* once F BLOCK_KIB TIMES DROP THINK_US: in order, each block read so often, dropped behind the
+/* once F BLOCK_KIB TIMES DROP THINK_US: in order, each block read that often, dropped after the
  * reader */
 static void step_once(const struct step *s)
 {
@@ -377,12 +399,25 @@ static const struct {
 	const char *verb;
 	void (*perform)(const struct step *s);
 } verbs[] = {
-	{"make", step_make},	 {"files", step_files},	  {"seq", step_seq},
-	{"back", step_back},	 {"rand", step_rand},	  {"records", step_records},
-	{"stride", step_stride}, {"tiny", step_tiny},	  {"streams", step_streams},
-	{"map", step_map},	 {"advise", step_advise}, {"readahead", step_readahead},
-	{"ahead", step_ahead},	 {"once", step_once},	  {"write", step_write},
-	{"direct", step_direct}, {"each", step_each},	  {"hold", step_hold},
+	{"make", step_make},
+	{"sparse", step_sparse},
+	{"files", step_files},
+	{"seq", step_seq},
+	{"back", step_back},
+	{"rand", step_rand},
+	{"records", step_records},
+	{"stride", step_stride},
+	{"tiny", step_tiny},
+	{"streams", step_streams},
+	{"map", step_map},
+	{"advise", step_advise},
+	{"readahead", step_readahead},
+	{"ahead", step_ahead},
+	{"once", step_once},
+	{"write", step_write},
+	{"direct", step_direct},
+	{"each", step_each},
+	{"hold", step_hold},
 };
 
 void step_perform(const struct step *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a workload of CacheBench can do: steps by name over files of one directory. Owns the open
- * files; the order of the steps is the caller's.
+ * The steps of a CacheBench workload, by name, over files of one directory. Owns the open files;
+ * the caller determines the order.
  */
 #ifndef STEPS_H
 #define STEPS_H
@@ -14,9 +14,11 @@
 struct step {
 	const char *verb;
 	const char *file;	   /* a file or a directory of files, below the current directory */
-	uint64_t number[ARGS_MAX]; /* 0 where it is not given */
+	uint64_t number[ARGS_MAX]; /* 0 if not given */
 };
 
+/* Random places from here on are those of this number, from 0; 0 changes nothing. */
+void step_places(int number);
 /* Exits with a message when the step is none, or when a call fails. */
 void step_perform(const struct step *s);
 

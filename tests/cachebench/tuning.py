@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Thresholds of rules, chosen on one half of the labelled workloads and scored on the other.
 
-Each half chooses for the other one, so that every recording is scored by thresholds that were chosen
-without it. What a rule gains on the half that chose and not on the other is luck."""
+Each half chooses for the other one, so that every recording is scored with thresholds that were
+chosen without it. A gain on the choosing half that the other half lacks is luck."""
 
 import collections
 import concurrent.futures
@@ -12,13 +12,14 @@ import zlib
 
 from score import RULES, Score, Tally, text
 
-FACTORS = (0.75, 1.33, 0.5, 2)  # of equal ones the nearest is taken
+FACTORS = (0.75, 1.33, 0.5, 2)  # of equal ones the nearest is chosen
 BESIDE = 2  # analyses at once
 
 
 def halves(workloads):
-    """{name: 0 or 1}, by a fixed hash. In its order workloads are dealt out in turns, those that must give
-    the same findings together: so each half has its share of every kind."""
+    """{name: 0 or 1}, by a fixed hash. Workloads are dealt alternately in the order of the hash,
+    those with the same required findings together, so that each half has its share of every
+    kind."""
     def place(name):
         kind = " ".join(sorted(workloads[name]["must"]))
         return zlib.crc32(kind.encode()), kind, zlib.crc32(name.encode()), name
@@ -27,8 +28,9 @@ def halves(workloads):
 
 
 class Rule:
-    """The text of a rule, and those of its thresholds that decide whether it holds: [(name, value, unit)];
-    what decides of severity alone is left as it is. last: it looks at what the others found."""
+    """The text of a rule, and the thresholds that decide whether it fires: [(name, value,
+    unit)]; those that decide only the severity are left out. last: it depends on the findings of
+    others."""
 
     def __init__(self, name, source):
         self.name, self.source = name, source
@@ -59,7 +61,7 @@ def scaled(value, factor, unit):
 
 
 def worth(tally):
-    """F1; nothing to find and nothing found is as good as can be."""
+    """F1; with nothing to find, finding nothing is perfect."""
     f1 = tally.f1()
     return 1.0 if f1 is None else f1
 
@@ -68,7 +70,7 @@ Margin = collections.namedtuple("Margin", "rule param factor before after")  # F
 
 
 class Trial:
-    """A rule with one more value changed, which is asked beside the others under a name of its own."""
+    """A rule with one more changed value, which runs with the others under its own name."""
 
     def __init__(self, rule, values, number, what):
         self.rule, self.values, self.name = rule, values, f"{rule.name}-try{number}"
@@ -76,7 +78,7 @@ class Trial:
         self.score = Score()
 
     def take(self, cell, name, w, found, unjudged):
-        """As if it were the rule. Of the score only the rule's own tally means something."""
+        """As if it were the rule. Only the rule's own tally of the score is meaningful."""
         known = {k: v for k, v in unjudged.items() if k != self.rule.name}
         if self.name in unjudged:
             known[self.rule.name] = unjudged[self.name]
@@ -94,7 +96,7 @@ class Tuner:
         self.rules = own_rules() if rules is None else rules
 
     def write(self, chosen, trials=()):
-        """A site's directory: these rules instead of the program's, and the trials beside them."""
+        """A site's directory: these rules instead of the program's, and the trials in addition."""
         self.serial += 1
         directory = os.path.join(self.work, f"rules-{self.serial}")
         os.makedirs(directory)
@@ -120,14 +122,14 @@ class Tuner:
         return score.by_finding
 
     def trials(self, rules, chosen):
-        """Each parameter at each factor, on top of what was taken."""
+        """Each parameter times each factor, in addition to the accepted changes."""
         changes = [(rule, {**chosen.get(rule.name, {}), name: scaled(value, factor, unit)}, (name, factor))
                    for factor in FACTORS for rule in rules for name, value, unit in rule.params]
         return [Trial(rule, values, n, what) for n, (rule, values, what) in enumerate(changes)]
 
     def margins(self, items):
-        """A Margin for each single change of a threshold. Rules that look at what others found are left
-        out: they would look at the trials."""
+        """A Margin for each single change of a threshold. Rules that depend on findings of
+        others are left out: they would depend on the trials."""
         rules = [r for r in self.rules.values() if not r.last]
         own, trials = Score(), self.trials(rules, {})
         for (cell, name, w, _), (found, unjudged) in self.ask(items, {}, trials):
@@ -137,7 +139,7 @@ class Tuner:
         return [Margin(t.rule.name, *t.what, worth(own.tally(t.rule.name)), t.worth()) for t in trials]
 
     def improve(self, items, chosen, rules, now):
-        """Takes the best single change of each rule, until none is better for any."""
+        """Takes the best single change of each rule, until no change is better."""
         best = {rule.name: worth(now.get(rule.name, Tally())) for rule in rules}
         while any(best[rule.name] < 1 for rule in rules):
             trials = self.trials([r for r in rules if best[r.name] < 1], chosen)
@@ -153,8 +155,8 @@ class Tuner:
                 break
 
     def choose(self, items, now=None):
-        """{rule: {parameter: value}}: what is better than the rule's own on these recordings, of which now
-        is the score."""
+        """{rule: {parameter: value}}: values better than the rule's own on these recordings,
+        whose present score is now."""
         chosen, now = {}, self.scores(items, {}) if now is None else now
         self.improve(items, chosen, [r for r in self.rules.values() if not r.last], now)
         if any(r.last for r in self.rules.values()):
@@ -190,7 +192,7 @@ def print_table(own, chosen):
 
 
 def print_margins(margins):
-    """How far the thresholds are from where something else would be found."""
+    """The distance of the thresholds from other findings."""
     for factor in sorted({m.factor for m in margins}):
         changed = [m for m in margins if m.factor == factor]
         print(f"thresholds one at a time at {factor} times their value: {len(changed)}, of which "
@@ -200,7 +202,7 @@ def print_margins(margins):
 
 
 def tune(items, workloads, judge, work):
-    """Prints what each half chose and how the other half scores it."""
+    """Prints the choice of each half and its score on the other half."""
     half_of, tuner, own, chosen = halves(workloads), Tuner(judge, work), {}, {}
     of_half = [[i for i in items if half_of[i[1]] == half] for half in (0, 1)]
     now = [tuner.scores(half, {}) for half in of_half]

@@ -4,8 +4,9 @@
  * steps.c has them, or
  *   repeat:N ... end      the steps between, N times
  *   process ... end       the steps between in a process of their own, waited for
+ *   crowd:N ... end       the same in N processes at once, each at random places of its own
  *   forever ... end       until the process is killed
- * Control groups of CACHEMON_JOIN, between colons, are joined first.
+ * First joins the control groups of CACHEMON_JOIN, which are separated by colons.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ static void perform(const char *word)
 
 static int is_block(const char *word)
 {
-	return !strncmp(word, "repeat:", 7) || !strcmp(word, "process") || !strcmp(word, "forever");
+	return !strncmp(word, "repeat:", 7) || !strncmp(word, "crowd:", 6) ||
+	       !strcmp(word, "process") || !strcmp(word, "forever");
 }
 
 /* The end of the block that begins at words[at]. */
@@ -81,9 +83,23 @@ static int block_end(char **words, int nr, int at)
 
 static void perform_all(char **words, int nr);
 
+static void start_process(char **words, int nr, int number)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		step_places(number);
+		perform_all(words, nr);
+		_exit(0);
+	}
+}
+
 static void perform_block(char **words, int nr)
 {
-	pid_t pid;
+	int all = !strncmp(words[0], "crowd:", 6) ? atoi(words[0] + 6) : 1;
 	int status;
 
 	if (!strncmp(words[0], "repeat:", 7)) {
@@ -93,16 +109,11 @@ static void perform_block(char **words, int nr)
 	}
 	while (!strcmp(words[0], "forever"))
 		perform_all(words + 1, nr - 1);
-	pid = fork();
-	if (pid < 0)
-		err(1, "fork");
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		perform_all(words + 1, nr - 1);
-		_exit(0);
-	}
-	if (waitpid(pid, &status, 0) != pid || status)
-		errx(1, "a process of the workload failed");
+	for (int i = 0; i < all; i++)
+		start_process(words + 1, nr - 1, i);
+	for (int i = 0; i < all; i++)
+		if (wait(&status) < 0 || status)
+			errx(1, "a process of the workload failed");
 }
 
 static void perform_all(char **words, int nr)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A build for aarch64 on another machine, with Debian's cross compiler:
 #   cmake --toolchain tests/cross/aarch64.cmake -DCMAKE_SYSROOT="$(tests/cross/sysroot)" ...
-# Test programs run by qemu-user where it is there.
+# Test programs run under qemu-user if it is installed.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -16,6 +16,6 @@ set(ENV{PKG_CONFIG_LIBDIR}
 set(ENV{PKG_CONFIG_PATH})
 find_program(QEMU_USER NAMES qemu-aarch64 qemu-aarch64-static)
 if(QEMU_USER)
-	# Its /lib alone: whatever else is there would stand before the machine's /proc and /tmp.
+	# Only its /lib: its other directories would hide the machine's /proc and /tmp.
 	set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_USER} -L ${CMAKE_SYSROOT}/usr)
 endif()

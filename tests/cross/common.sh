@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # the lists are for those who source this
-# Sourced by tests/cross/run and tests/cross/boot: the build that both are about.
+# Sourced by tests/cross/run and tests/cross/boot: their common build.
 # shellcheck source=../common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 SKIP=77
 CROSS=${CACHEMON_BUILD:-$BUILD}-aarch64
-# qemu-user answers for /proc/self itself, without mounts: on a kernel alone.
+# qemu-user emulates /proc/self itself, without mounts: these run on a real kernel only.
 NOT_UNDER_QEMU="fs_support"
-# Programs that wait for each other as long as the store does: emulation is slower than that.
+# Programs that wait for each other for the store's timeout: emulation is slower than that.
 NOT_EMULATED="store_crash store_open"
 
 skip() {
@@ -23,7 +23,7 @@ fail() {
 	exit 1
 }
 
-# cross_build TARGET...: ends the part where there is nothing to build with, or nothing comes of it.
+# cross_build TARGET...: ends the part if the compiler is missing or the build fails.
 cross_build() {
 	local sysroot
 
@@ -31,7 +31,7 @@ cross_build() {
 	(install_packages "${PACKAGES_BUILD[@]}" "${PACKAGES_CROSS[@]}") || skip "no cross compiler"
 	sysroot=$(as_owner "$REPO/tests/cross/sysroot" 2>&1) || skip "$sysroot"
 	(
-		# Both may run at once.
+		# Both parts may run at the same time.
 		exec {lock}>"$CROSS.lock"
 		flock "$lock"
 		build_tree "$CROSS" --toolchain "$REPO/tests/cross/aarch64.cmake" \

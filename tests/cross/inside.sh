@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What tests/cross/boot does inside a guest; the results are left in /out.
+# The guest's part of tests/cross/boot; writes the results to /out.
 # usage: inside.sh BUILD "UNIT-TEST..." "PATTERN..."
 build=$1
 units=$2

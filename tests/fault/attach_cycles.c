@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * attach_cycles COUNT [SECONDS]: loads and attaches all that a watch does, takes a sample, and lets
- * it all go again, COUNT times in one process; spread over SECONDS, attached for half of each turn.
+ * attach_cycles COUNT [SECONDS]: loads and attaches everything that a watch uses, takes a sample,
+ * and releases it, COUNT times in one process; spread over SECONDS, attached for half of each turn.
  * Fails if descriptors, heap, mappings or anonymous memory grow after the first cycles. Pages of
- * the program's own file come and go as the machine has room for them.
+ * the program's own file come and go with the machine's free memory.
  * GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 makes the heap exact to the
- * byte: else chunks that malloc keeps aside count as used.
+ * byte: otherwise chunks cached by malloc count as used.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -21,12 +21,12 @@
 #include "cachemon/capture/sampler.h"
 #include "cachemon/plan/machine_plan.h"
 
-/* Until then what is made once and kept (of the C library, libelf) has been made. */
+/* By then everything that is made once and kept (by the C library, libelf) exists. */
 enum { WARM_UP = 5, SLACK_KB = 128 };
 
 static struct timespec begin;
-static pid_t job;     /* a process that only waits: cachemon itself is never of a job */
-static double turn_s; /* 0: as fast as it goes */
+static pid_t job;     /* a process that only waits: cachemon itself never belongs to a job */
+static double turn_s; /* 0: as fast as possible */
 
 struct footprint {
 	size_t descriptors;
@@ -41,8 +41,7 @@ static struct footprint footprint_now(void)
 	char line[128];
 	DIR *dir;
 
-	/* What the C library keeps for later is more or less with the order in which things were
-	 * freed. */
+	/* The C library's caches vary with the order in which memory was freed. */
 	malloc_trim(0);
 	status = fopen("/proc/self/status", "re");
 	while (status && fgets(line, sizeof(line), status)) {
@@ -59,7 +58,7 @@ static struct footprint footprint_now(void)
 	return f;
 }
 
-/* Waits for that many turns since the beginning; who is late already goes on. */
+/* Waits for that many turns since the beginning; continues at once if it is late. */
 static void wait_turns(double turns)
 {
 	double seconds = turns * turn_s;
@@ -97,7 +96,7 @@ static int cycle(int nr, struct errtext *err)
 		probe_set_start(set);
 		r = probe_set_seed(set, &job, 1, err);
 	}
-	/* The per-read hook comes and goes within a run: slices. */
+	/* The per-read hook is detached and attached within a run: slices. */
 	for (int i = 0; i < 3 && !r; i++) {
 		r = probe_set_reads(set, true);
 		if (!r)

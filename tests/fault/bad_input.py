@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wrong command lines: every option of every verb with garbage, zero, negative, overflow, no value,
-an unknown unit. Exit 2, one or two lines on stderr, nothing on stdout, nothing done."""
+"""Wrong command lines: every option of every verb with garbage, zero, a negative value, an
+overflow, no value, an unknown unit. Exit 2, one or two lines on stderr, nothing on stdout, and
+no effect."""
 
 import os
 import sys
@@ -49,7 +50,7 @@ READER = {
     "-o": ["", "report.pdf", "report."],
 }
 
-# What else shows what a database has, with the options that it has of those above.
+# Other verbs that show a database, with their options from the list above.
 OTHER_READERS = {
     ("advise",): ["--db", "--run", "--job", "--format", "-o"],
     ("compare", "1", "2"): ["--db", "--job", "--format", "-o"],
@@ -60,13 +61,13 @@ OTHER_READERS = {
 
 
 class Place:
-    """An empty directory to be run in, and to look at afterwards."""
+    """An empty working directory, which is checked afterwards."""
 
     def __init__(self, case):
         self.case = case
         self.dir = case.path("empty")
         os.mkdir(self.dir)
-        # What would become of a command or of a database that takes its default place.
+        # Where a command or a database at its default place would write.
         self.env = {"XDG_STATE_HOME": self.dir, "HOME": self.dir, "TERM": "xterm"}
 
     def run(self, *arguments):
@@ -95,7 +96,7 @@ def refuse(place, *arguments):
 
 
 def fail(place, *arguments):
-    """Understood, but it cannot be done."""
+    """Valid, but impossible."""
     done = place.run(*arguments)
     expect(done.status == 1 and not done.out and 1 <= len(done.lines()) <= 2, shown(done))
     place.untouched(done)
@@ -113,7 +114,7 @@ def add_watch(option, values):
             if not value.startswith("-"):
                 refuse(place, "watch", f"{option}={value}", *command)
         refuse(place, "watch", option)
-        # The command's mark is no value.
+        # The "--" before the command is not a value.
         refuse(place, "watch", option, *command)
 
 
@@ -134,7 +135,7 @@ for name_, values_ in READER.items():
         add_reader(["report"], name_, values_)
 for verb_, names_ in OTHER_READERS.items():
     for name_ in names_:
-        # Any ending that is not .json is text there.
+        # There, any ending other than .json means text.
         bad_ = [""] if (verb_[0], name_) == ("whatif", "-o") else READER[name_]
         add_reader(verb_, name_, bad_)
 

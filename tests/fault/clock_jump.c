@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: the time of day jumps by CLOCK_JUMP_S seconds as soon as there is a file
- * CLOCK_JUMP_FILE, for this program alone; the monotonic clock goes on. The machine's own clock
- * stays as it is: others run on it.
+ * For LD_PRELOAD: the time of day jumps by CLOCK_JUMP_S seconds once the file CLOCK_JUMP_FILE
+ * exists, for this program alone; the monotonic clock continues. The machine's own clock is not
+ * changed, because others use it.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>

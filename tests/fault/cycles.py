@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attach and detach again and again: programs, maps and links before = after, descriptors, heap and
-resident memory constant, no line in the kernel log."""
+"""Attach and detach repeatedly: programs, maps and links are the same before and after,
+descriptors, heap and resident memory are constant, and the kernel log has no line."""
 
 import os
 import re
@@ -18,10 +18,10 @@ from faultlib.watch import Db, run  # noqa: E402
 
 part = Part("cycles", __doc__, ("attach and detach", 1000, 30))
 
-# Of the count, so many are whole runs of the program; the rest are cycles within one process.
+# This share of the count is whole runs of the program; the rest are cycles within one process.
 RUNS_SHARE = 10
-# What a kernel says of trouble with programs, references and memory; mounts and the like of others
-# on this machine are not ours.
+# Kernel messages about trouble with programs, references and memory; messages about mounts and so
+# on of others are ignored.
 TROUBLE = re.compile(r"bpf|BUG|WARNING|Oops|refcount|leak|Call Trace|blocked for more|vmalloc|"
                      r"page allocation|soft lockup|rcu.*stall|out of memory", re.I)
 
@@ -62,7 +62,7 @@ def whole_runs(case):
 
 @part.case("the look for objects without a holder sees one")
 def sees_orphans(_):
-    # A check that cannot fail proves nothing: BTF of the kernel itself is held by no process.
+    # The check must be able to fail: the kernel's own BTF is held by no process.
     kernel = {("btf", number) for number in bpf.ids("btf")}
     if not bpf.orphans(kernel):
         raise Failed("not even the kernel's own BTF is seen")

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A database that is not what it should be: moved, deleted, empty, damaged, of another kind, not
-allowed. Refused in a line or two before CMD is begun, and left as it was; CMD goes on where it had
-begun."""
+"""A database that is moved, deleted, empty, damaged, of another kind, or not accessible. It is
+refused in a line or two before CMD starts, and left unchanged; a CMD that had started continues."""
 
 import os
 import shutil

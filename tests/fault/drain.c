@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * drain DIR: a process of the job reads files, and samples are taken: while memory is refused, and
- * again. Every read is in one of the samples, once. At the end the page state agrees with the
- * counters on how many pages have an open fate, and a page that is only in the page state shows.
+ * drain DIR: a process of the job reads files while samples are taken, first while memory is
+ * refused, and then again. Every read is in exactly one sample. At the end the page state agrees
+ * with the counters on the number of pages with an open fate, and a page that is only in the page
+ * state is detected.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +24,7 @@ void *__real_realloc(void *old, size_t size);
 
 static size_t refuse_above = SIZE_MAX;
 
-/* Of all the program allocates, what grows with the files of a sample. */
+/* Of all allocations, those that grow with the files of a sample. */
 void *__wrap_realloc(void *old, size_t size)
 {
 	return size > refuse_above ? NULL : __real_realloc(old, size);
@@ -58,7 +59,7 @@ static void make_files(void)
 	}
 }
 
-/* The first page of each file alone: what comes with it stays unused. */
+/* Only the first page of each file: the prefetched ones stay unused. */
 static void read_files(int go)
 {
 	char name[32], byte;
@@ -96,7 +97,7 @@ static void run_job(struct probe_set *set)
 	close(go[1]);
 }
 
-/* Pages of an open fate that no counter knows. */
+/* Pages with an open fate that no counter includes. */
 static void add_stray(struct probe_set *set)
 {
 	struct block_key key = {.file = {.ino = 1}, .block = JOB_WATCHED};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draining the maps: what finds no memory is counted once, and the counters agree with the page
-state."""
+"""Draining the maps: events that find no memory are counted once, and the counters agree with
+the page state."""
 
 import subprocess
 import sys

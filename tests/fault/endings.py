@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""When a run ends: with the last process of a job that was running already, however long an
-interval is; after --duration, when nothing of it stays in the kernel although CMD goes on."""
+"""The end of a run: with the last process of a job that was already running, however long an
+interval is; after --duration, when nothing of it remains in the kernel although CMD continues."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from faultlib.watch import BOUND_S, Db, Steady, Watch  # noqa: E402
 part = Part("endings", __doc__)
 
 TICKS = 20  # of the program's loop, which looks for the end of the job in each
-# Leaves a child behind when it is told to.
+# Leaves a child behind on command.
 PARENT = 'dir=$1; shift; "$@" & until test -e "$dir/leave"; do sleep 0.05; done'
 
 
@@ -33,7 +33,7 @@ def begun(db):
 
 
 def switches(pid):
-    """How often a process has waited for something."""
+    """How often a process has waited."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         return next(int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt"))
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hooks are attached and detached again and again while a watch goes on and the machine has
-trouble: on this machine for an hour, with all the trouble that it allows and others on it bear; and
-in a guest, where CPUs come and go too, modules, and all memory. endurance_core.py is what
-happens."""
+"""Hooks are attached and detached repeatedly during a watch while the machine is disturbed: on
+this machine for an hour, with all the trouble that it permits and others on it tolerate; and in
+a guest, with CPUs, modules and all memory coming and going. endurance_core.py does the work."""
 
 import json
 import os
@@ -33,9 +32,9 @@ part.parser.add_argument("--guest-count", type=int, metavar="N",
                          help="how often in a guest, at least 6 (%(default)s: not)")
 part.parser.add_argument("--kernel", default="6.12", help="of tests/vm/kernels (%(default)s)")
 part.parser.add_argument("--out", help="a directory for what comes back from the guest")
-# Emulated, on a machine that does other things beside.
+# Emulated, on a machine with other work.
 START_S, CYCLE_S = 1800, 20
-# Between troubles, and of the load between pieces of its work: others work here.
+# Between troubles, and in the load between pieces of its work: others work here.
 TURN_S, PAUSE_S = 2, 0.1
 
 
@@ -46,7 +45,7 @@ def helpers(case):
 
 @part.case("a watch that grows is seen")
 def growth_is_seen(_):
-    # A check that cannot fail proves nothing.
+    # The check must be able to fail.
     told = [Told(4_600_000 + 4360 * nr, 4_900_000 + 4360 * nr, 500_000 + 4360 * nr)
             for nr in range(300)]
     looks = [Look(82, 3900, 300, 0), Look(82, 5056, 300, 2048)]

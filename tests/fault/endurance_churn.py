@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a machine goes through while endurance_core.py looks: troubles, taken by turns."""
+"""The troubles of the machine during endurance_core.py, taken in turns."""
 
 import errno
 import os
@@ -50,7 +50,7 @@ def cpu_goes():
 
 
 class Filesystem:
-    """Is mounted, read and unmounted; as a module it is loaded and unloaded with that."""
+    """A filesystem is mounted, read and unmounted; a module is loaded and unloaded with it."""
 
     def __init__(self, load, kind, module=False):
         self.load, self.kind, self.module = load, kind, module
@@ -73,7 +73,8 @@ class Filesystem:
     def mounted(self, work):
         if self.module:
             command("modprobe", self.kind)
-        # Directly: what a loop device reads of its image through the cache would be in the cgroup.
+        # Direct I/O: the cached reads of a loop device from its image would be charged to the
+        # cgroup.
         device = command("losetup", "--find", "--show", "--direct-io=on", self.image)
         try:
             command("mount", "-t", self.kind, device, self.place)
@@ -83,14 +84,14 @@ class Filesystem:
                 command("umount", self.place)
         finally:
             command("losetup", "-d", device)
-        if self.module:  # its last user, a worker of the kernel, may be on its way out
+        if self.module:  # its last user, a kernel worker, may still be exiting
             wait_until(lambda: not subprocess.run(["modprobe", "-r", self.kind], check=False,
                                                   capture_output=True).returncode,
                        "the module's end", 60, 0.1)
 
 
 class Cgroups:
-    """Come, are read in, and go; at: below the load's own, or in another tree."""
+    """Cgroups are created, used and removed; at: below the load's own, or in another tree."""
 
     def __init__(self, load, at=None):
         self.load, self.at = load, at or load.cgroup
@@ -107,7 +108,7 @@ class Cgroups:
 
 
 class Reclaim:
-    """By order: of as much as there is, or of what a smaller limit takes."""
+    """By command: as much as there is, or what a lower limit evicts."""
 
     def __init__(self, load):
         self.load = load
@@ -121,12 +122,12 @@ class Reclaim:
         try:
             write(order, "16M")
         except OSError as e:
-            if e.errno != errno.EAGAIN:  # less was there to be taken
+            if e.errno != errno.EAGAIN:  # there was less to reclaim
                 raise
 
 
 class Hog:
-    """Takes most of the load's memory for itself."""
+    """Takes most of the load's memory."""
 
     def __init__(self, load):
         self.load = load
@@ -136,7 +137,7 @@ class Hog:
 
 
 class WholeMemory:
-    """Somebody takes what the machine has, at times."""
+    """A process takes the machine's free memory from time to time."""
 
     def __init__(self):
         self.turns = 0
@@ -150,12 +151,12 @@ class WholeMemory:
 
 class Churn:
     def __init__(self, troubles, left_out=None):
-        """troubles: {name: what to do}. left_out: {name: why not here}."""
+        """troubles: {name: function}. left_out: {name: why not here}."""
         self.troubles, self.left_out = troubles, left_out or {}
         self.turns = 0
 
     def attempt(self):
-        """One turn; what the machine refuses is left out from now on."""
+        """One turn; a trouble that the machine refuses is left out from then on."""
         for name, trouble in list(self.troubles.items()):
             try:
                 trouble()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What endurance.py does, on this machine as in a guest.
+"""The work of endurance.py, the same on this machine and in a guest.
 
-A watch of a cgroup runs all the time, over a load of which the harness knows every read. Meanwhile
-another process attaches and detaches all hooks many times, and the machine goes through its
-troubles by turns.
-"""
+A watch of a cgroup runs all the time, over a load whose reads the test knows. Meanwhile another
+process attaches and detaches all hooks many times, and the machine goes through its troubles in
+turns."""
 
 import os
 import re
@@ -26,29 +25,29 @@ from faultlib.watch import Db, committed
 from control_groups import remove_cgroup  # on faultlib's path
 
 BOUND_S, LOOK_S = 300, 0.2
-# Of kernel memory on the account of who attached: what of a process stays until it is looked for,
-# like names of files.
+# Kernel memory charged to the attaching process: some of it, like names of files, stays until it is
+# reclaimed.
 CHARGED_SLACK = 256 << 10
 TROUBLE = re.compile(r"\bBUG\b|WARNING:|Oops|refcount|percpu.*leak|bpf.*leak|Call Trace")
 
 
 @dataclass
 class Place:
-    """Where it happens."""
+    """The environment of the test."""
     cachemon: str
     attacher: str  # tests/fault/attach_cycles.c
     told: str  # tests/fault/memory_told.c
     count: int
-    seconds: int  # that the cycles are spread over; 0: one after the other
+    seconds: int  # over which the cycles are spread; 0: without pauses
     turn_s: float  # between troubles
     load: Load
     churn: Churn
-    take: Callable  # of a name, and a function with its arguments: a result
-    alone: bool  # nobody else uses the machine
+    take: Callable  # (name, function, arguments...): returns a result
+    alone: bool  # no other users on the machine
 
 
 class Attacher:
-    """In a cgroup of its own, that tells the kernel memory which it is charged for."""
+    """Runs in its own cgroup, which shows the kernel memory charged to it."""
 
     def __init__(self, place):
         self.cgroup = place.load.cgroup + ".attacher"
@@ -67,7 +66,7 @@ class Attacher:
         return int(fields.get("kernel", 0))
 
     def ended(self, wait_s):
-        """Looks at it for so long, or until it ends."""
+        """Watches it for that long, or until it ends."""
         end = time.monotonic() + wait_s
         while self.process.poll() is None:
             self.objects |= bpf.held_by(self.process.pid)
@@ -90,8 +89,8 @@ class Attacher:
 
 
 def kernel_kb(alone):
-    """What is neither page cache nor anybody's own, once all that can go has gone; nor a map that
-    somebody uses just now."""
+    """Kernel memory that is not page cache and not charged to a process, after everything
+    reclaimable is gone; without maps that are in use."""
     names = "SUnreclaim", "Percpu", "VmallocUsed"
     if alone:
         os.sync()
@@ -115,11 +114,11 @@ def cycles(place, attacher, watch, looks):
 
 
 def nothing_left(before, seen, alone):
-    """seen: those that were found open in processes that have ended."""
+    """seen: objects that were open in processes that have ended."""
     def left():
         found = {entry for entry in seen if bpf.exists(*entry) and not bpf.is_kernels(*entry)}
         new = {entry for entry in bpf.everything() - before if not bpf.is_kernels(*entry)}
-        # What others made, they hold.
+        # Objects of others are held by them.
         return found | (new if alone else bpf.orphans(new))
 
     try:
@@ -130,7 +129,7 @@ def nothing_left(before, seen, alone):
 
 
 def charge_returned(attacher, map_bytes):
-    """Nobody else is on this account, and it has each map and program, but for their names."""
+    """No other process is charged here, and each map and program is, except for their names."""
     most = attacher.charged_most
     if not most:
         raise Skipped("kernel memory is not charged to cgroups here")
@@ -141,8 +140,8 @@ def charge_returned(attacher, map_bytes):
 
 
 def memory_kept(before, alone, map_bytes, count):
-    """Of the whole machine: a leak of less than a cycle's part of one run's maps is not seen in it,
-    nor one that others make up for."""
+    """For the whole machine: it misses a leak smaller than a cycle's part of one run's maps, and
+    one that others compensate."""
     def grown():
         return kernel_kb(alone) - before
 
@@ -166,7 +165,7 @@ def ends_well(db, status):
 
 
 def watched(place, db, memory, looks):
-    """One long run, looks beside it; gives the attacher and how all went."""
+    """One long run, observed; returns the attacher and the results."""
     load = place.load
     with open(db.path + ".err", "wb") as err:
         watch = subprocess.Popen([place.cachemon, "watch", "--level", "full", "--db", db.path,
@@ -202,11 +201,11 @@ def endure(place, db_path):
     load.empty()
     place.churn.attempt()
     load.empty()
-    # Whatever the kernel makes once and keeps, it has made now, like types of a module.
+    # By now, the kernel has everything that it creates once, like types of a module.
     objects = bpf.everything()
     kernel, started = kernel_kb(place.alone), time.monotonic()
     timeline, memory = Timeline(db, MEMORY_MAX // PAGE), Memory(place.told, db_path + ".memory")
-    # Of a long time the kernel has not kept each line at the end.
+    # At the end the kernel log may lack the oldest lines of a long run.
     looks = [lambda _: timeline.look(), memory.look]
     looks += [] if isinstance(log, Skipped) else [lambda _: log.look()]
     attacher, seen, status, pages = watched(place, db, memory, looks)

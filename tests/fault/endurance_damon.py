@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trouble for endurance_core.py: DAMON takes the load's pages, whoever's turn it is to run."""
+"""A trouble for endurance_core.py: DAMON reclaims the load's pages, in the context of any
+process."""
 
 import os
 
@@ -12,7 +13,7 @@ EVERYTHING = {"sz/max": (1 << 64) - 1, "nr_accesses/max": (1 << 32) - 1, "age/ma
 
 
 def memory():
-    """The machine's, as ranges of physical addresses."""
+    """Those of the machine, as ranges of physical addresses."""
     with open("/proc/iomem", encoding="ascii") as f:
         lines = [line.split() for line in f if line.endswith(" : System RAM\n")]
     ranges = [tuple(int(end, 16) for end in words[0].split("-")) for words in lines]
@@ -25,9 +26,9 @@ class Damon:
         self.turns = 0
 
     def __call__(self):
-        self.load.once(os.path.join(self.load.dir, "child"))  # something is there
+        self.load.once(os.path.join(self.load.dir, "child"))  # there is something to reclaim
         if int(read(f"{ADMIN}/nr_kdamonds")):
-            # Somebody else's turn; at the first, their machine.
+            # Another process uses DAMON; if so at the first turn, it is not available here.
             expect(self.turns, "somebody uses it")
             return
         self.turns += 1
@@ -54,7 +55,7 @@ class Damon:
         write(f"{scheme}/action", "pageout")
         for name, most in EVERYTHING.items():
             write(f"{scheme}/access_pattern/{name}", str(most))
-        # Of this cgroup's own and nobody else's.
+        # The evictions in this cgroup only.
         write(f"{scheme}/ops_filters/nr_filters", "1")
         for name, value in (("type", "memcg"), ("matching", "Y"), ("allow", "Y"),
                             ("memcg_path", self.path)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's part of endurance.py: endurance_guest.py CACHEMON ATTACH_CYCLES MEMORY_TOLD COUNT. A
-line of JSON for each thing that was looked at, [passed, failed or skipped, name, what to tell], in
-/out/results. A guest has all troubles: CPUs go and come, a filesystem's module is loaded, used and
-unloaded, cgroups are made and removed, and memory is made scarce."""
+"""The guest's part of endurance.py: endurance_guest.py CACHEMON ATTACH_CYCLES MEMORY_TOLD COUNT.
+A line of JSON per check, [passed, failed or skipped, name, text], in /out/results. A guest has
+all troubles: CPUs come and go, a filesystem's module is loaded, used and unloaded, cgroups are
+made and removed, and memory becomes scarce."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Results:
 
 
 def cpus_come_and_go(cachemon):
-    """A run begun with a CPU away counts what is read on it later, also when it has gone again."""
+    """A run that began without a CPU counts later reads on it, even after it has gone again."""
     db, steps = Db("/scratch/cpu.db"), os.path.join(DIR, "step")
     cpu(False)
     job = [sys.executable, "-B", os.path.join(os.path.dirname(__file__), "endurance_load.py"), DIR]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a long watch's database must say, by sums of one's own."""
+"""Checks the database of a long watch against sums of the test."""
 
 import os
 
@@ -20,11 +20,11 @@ def sum_of(row, names):
 
 
 class Timeline:
-    """The intervals of a run, looked at while they are new: the store merges them in time. Nothing
-    of a look depends on when it is made, as long as it is within 15 minutes."""
+    """The intervals of a run, read while they are new, because the store merges them. The time
+    of a read does not matter within 15 minutes."""
 
     def __init__(self, db, room_pages):
-        """room_pages: so many pages the job may have in the cache."""
+        """room_pages: the largest number of cached pages of the job."""
         self.db, self.room = db, room_pages
         self.last = self.nr = self.end_ns = self.resident = self.most = 0
         self.sums = dict.fromkeys(SUMMED, 0)
@@ -77,9 +77,9 @@ class Timeline:
                 f"prefetched, evicted by {causes}")
 
     def as_the_kernel_says(self, pages, now):
-        """pages: charged to the job's cgroup when the load had ended; now() tells it again. Since
-        then others may have taken some. The kernel adds up what its CPUs have noted every two
-        seconds, and before when it is more than NOTED for each."""
+        """pages: charged to the job's cgroup when the load had ended; now() returns the present
+        charge. Others may have evicted some since then. The kernel sums the counts of its CPUs
+        every two seconds, or earlier if they exceed NOTED per CPU."""
         expect(self.resident <= pages + NOTED * os.cpu_count(),
                f"{self.resident} pages in the cache, the kernel says {pages}")
         wait_until(lambda: now() <= self.resident,
@@ -89,7 +89,7 @@ class Timeline:
 
 def every_read(db, want):
     for path, (calls, size) in sorted(want.items()):
-        # A filesystem may be on another loop device each time.
+        # A filesystem may be on a different loop device each time.
         rows = db.rows("SELECT read_calls, read_bytes FROM file "
                        "WHERE path = CAST(? AS BLOB)", path)
         got = tuple(sum(row[name] for row in rows) for name in ("read_calls", "read_bytes"))

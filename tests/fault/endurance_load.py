@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The load of endurance_core.py: processes in a cgroup that read, map, write and advise, and know
-how often they read. endurance_load.py DIR is the job that goes from CPU to CPU."""
+"""The load of endurance_core.py: processes in a cgroup that read, map, write and advise, and
+count their reads. endurance_load.py DIR is the job that moves from CPU to CPU."""
 
 import ctypes
 import json
@@ -11,7 +11,7 @@ import sys
 import time
 
 PAGE, BLOCK = 4096, 16384
-# Pages of each: more than the cgroup may have.
+# Pages per file: together more than the cgroup's limit.
 FILES = {"data": 32768, "mapped": 8192, "advised": 8192, "child": 256, "cpu": 2048}
 MEMORY_MAX = 128 << 20
 ON_EACH_CPU = 1000
@@ -32,8 +32,8 @@ def make_files(directory):
 
 
 class Counted:
-    """A file whose reads are counted by who makes them. None is of nothing: what begins at the end of
-    a file is not looked up."""
+    """A file whose readers count its reads. A read at the end of a file looks up nothing, and
+    returns None."""
 
     def __init__(self, path):
         self.fd = os.open(path, os.O_RDONLY)
@@ -96,13 +96,13 @@ def advising(directory, stop, pause_s):
 
 
 class Load:
-    """Works in a cgroup of its own whose memory can be limited."""
+    """Works in its own cgroup, whose memory can be limited."""
 
     def __init__(self, directory, cgroup, pause_s):
-        """pause_s: how long each of its processes rests now and then."""
+        """pause_s: how long each of its processes pauses."""
         self.dir, self.cgroup, self.pause_s = directory, cgroup, pause_s
         self.pids = []
-        self.reads = {}  # what once() read
+        self.reads = {}  # the reads of once()
         self.limit(MEMORY_MAX)
 
     def limit(self, size):
@@ -112,13 +112,13 @@ class Load:
             f.write(str(size))
 
     def cached_pages(self):
-        """As the kernel has charged them to the cgroup and what was below it."""
+        """As charged by the kernel to the cgroup and those below it."""
         with open(os.path.join(self.cgroup, "memory.stat"), encoding="ascii") as f:
             stat = dict(line.split() for line in f)
         return int(stat["total_cache"] if "total_cache" in stat else stat["file"]) // PAGE
 
     def fork(self, cgroups, work):
-        """A process that works in the cgroups from its first read on."""
+        """A process that works in the cgroups from its first read."""
         parent, pid = os.getpid(), os.fork()
         if pid:
             return pid
@@ -142,7 +142,7 @@ class Load:
             raise OSError("a process of the load failed")
 
     def once(self, path, *cgroups):
-        """Reads a file to its end, once more."""
+        """Reads a file to its end once more."""
         self.do(lambda: Counted(path).whole(), *cgroups)
         calls, size = self.reads.get(path, (0, 0))
         self.reads[path] = (calls + os.path.getsize(path) // BLOCK,
@@ -152,7 +152,7 @@ class Load:
         return os.path.join(self.dir, "load." + name)
 
     def empty(self):
-        """Takes out of the cache what it may have there."""
+        """Drops cached pages of it."""
         for name in FILES:
             fd = os.open(os.path.join(self.dir, name), os.O_RDONLY)
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -176,7 +176,7 @@ class Load:
                 raise OSError("a process of the load failed")
 
     def kill(self):
-        """Of what was not stopped nobody knows what it read."""
+        """The reads of a process that was not stopped are not known."""
         while self.pids:
             os.kill(self.pids[-1], signal.SIGKILL)
             os.waitpid(self.pids.pop(), 0)
@@ -203,7 +203,8 @@ def make_step(directory, nr, text=""):
 
 
 def read_on_other_cpu(directory):
-    """Half of the reads on a CPU that was not there when the run began, the rest when it is gone."""
+    """Half of the reads on a CPU that did not exist when the run began, the rest when it is
+    gone."""
     file = Counted(os.path.join(directory, "cpu"))
     os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_DONTNEED)
     os.posix_fadvise(file.fd, 0, 0, os.POSIX_FADV_RANDOM)
@@ -216,7 +217,7 @@ def read_on_other_cpu(directory):
         file.pread(PAGE, page * PAGE)
     make_step(directory, 3)
     wait_step(directory, 4)
-    # These are there: hits.
+    # These are cached: hits.
     for page in range(ON_EACH_CPU):
         if LIBC.sched_getcpu() != 0:
             raise OSError("the CPU is still there")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How large the watch of endurance_core.py is, by its own account and by the kernel's.
+"""The size of the watch in endurance_core.py, by its own count and by the kernel's.
 
-Resident memory alone says little: SQLite's page cache fills until the timeline has its 900
-intervals, and a kernel whose transparent huge pages are always on gives a heap that is touched here
-and there the whole of its 2 MB ranges, some day. So each is judged by itself: what the program has
-allocated beside that cache, to the byte and at each interval; the cache; what malloc has of the
-kernel; and what is anonymous outside of the heap. No more than these can be resident.
-"""
+Resident memory alone is not enough: SQLite's page cache fills until the timeline has its 900
+intervals, and if transparent huge pages are always on, sparse touches of a heap eventually make
+its whole 2 MB ranges resident. So each part is judged separately: the program's allocations
+besides that cache, to the byte and at each interval; the cache; the memory that malloc has from
+the kernel; and anonymous memory outside of the heap. Nothing else can be resident."""
 
 import os
 import time
@@ -15,19 +14,20 @@ from collections import namedtuple
 from faultlib.heap import EXACT_HEAP, PAGE_CACHE_MAX
 from faultlib.part import expect
 
-# After a quarter of the run. A page takes 24 bytes beside those that SQLite counts, 12 kB in all; a
-# file that is new to the job a row of 1.1 kB, and a filesystem comes back on another loop device. A file
-# that is traced has room for its events until they are written, as many as its busiest interval had.
+# After a quarter of the run. A page takes 24 bytes besides those that SQLite counts, 12 kB in all.
+# A file that is new to the job takes a row of 1.1 kB, and a filesystem may return on another loop
+# device. A traced file has room for its events until they are written, as many as in its busiest
+# interval.
 IN_USE_SLACK = 128 << 10
-# malloc takes 132 kB at a time, and what is free may lie badly.
+# malloc grows by 132 kB, and free memory may be fragmented.
 HELD_SLACK = 256 << 10
-# The stack, and what libraries keep for themselves.
+# The stack, and private memory of libraries.
 OUTSIDE_SLACK_KB = 64
 LOOKS, LOOK_S = 20, 0.01
 
-# Bytes, at the end of an interval: memory_told.c.
+# Bytes at the end of an interval, from memory_told.c.
 Told = namedtuple("Told", "in_use held page_cache")
-# Of the kernel. outside: what is not the heap.
+# From the kernel. outside: memory that is not the heap.
 Look = namedtuple("Look", "descriptors anonymous_kb outside_kb huge_kb")
 
 
@@ -52,14 +52,14 @@ def look_once(pid):
 
 
 def steps(told):
-    """Where it changed by a page or more, of the intervals that are judged."""
+    """The intervals, of those judged, in which it changed by a page or more."""
     sizes = [besides(t) for t in told]
     changes = [(i, after - before) for i, (before, after) in enumerate(zip(sizes, sizes[1:]), 1)]
     return [c for c in changes if abs(c[1]) >= 4096]
 
 
 def judge(told, looks):
-    """told, looks: what is after the first quarter."""
+    """told, looks: values after the first quarter."""
     first, most = besides(told[0]), max(map(besides, told))
     expect(most <= first + IN_USE_SLACK,
            f"allocated beside SQLite's page cache: {first} bytes, then {most}; interval and bytes more: "
@@ -84,9 +84,9 @@ def judge(told, looks):
 
 class Memory:
     def __init__(self, library, path):
-        """library: memory_told.c. path: a file of one's own."""
+        """library: memory_told.c. path: a file for its output."""
         self.library, self.path, self.looks = library, path, []
-        self.size = 0  # of what was told until the latest look
+        self.size = 0  # lines read until the latest look
 
     def environment(self):
         return {**EXACT_HEAP, "LD_PRELOAD": self.library, "MEMORY_TOLD": self.path}
@@ -101,7 +101,7 @@ class Memory:
         self.size = os.path.getsize(self.path)
 
     def steady(self):
-        """After the run's end, when the watch has let most of it go."""
+        """After the run's end, when the watch has freed most of it."""
         with open(self.path, encoding="ascii") as f:
             told = [Told(*map(int, line.split())) for line in f.read(self.size).splitlines()]
         expect(told and self.looks, "nothing was told")

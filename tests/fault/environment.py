@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kernel without BTF, a user without privileges, a clock that jumps, forks as fast as they go, a
-cgroup or a process that goes away, a CMD that cannot be run."""
+"""A kernel without BTF, a user without privileges, a clock that jumps, a fork storm, a cgroup or
+a process that disappears, a CMD that cannot be run."""
 
 import errno
 import json
@@ -26,13 +26,14 @@ HOUR_S = 3600
 
 
 def in_mounts(*commands):
-    """Runs what follows in a mount namespace of its own, after these commands."""
+    """Runs what follows in its own mount namespace, after these commands."""
     script = " && ".join([*commands, 'exec "$@"'])
     return ["unshare", "-m", "sh", "-c", script, "sh"]
 
 
 def refused(case, prefix, words, cachemon=None, env=None):
-    """watch cannot begin: says what is missing; 125 with CMD, 1 without; CMD is not run."""
+    """watch cannot begin: an error names what is missing; 125 with CMD, 1 without; CMD is not
+    run."""
     cachemon = cachemon or case.cachemon
     marker, db = case.path("cmd-ran"), case.path("refused", "run.db")
     os.makedirs(os.path.dirname(db), exist_ok=True)
@@ -97,7 +98,7 @@ def no_privileges(case):
     expect(done.status == 1 and b"CAP_BPF" in done.out, str(done))
     db = case.path("run.db")
     expect(run([program, "watch", "--db", db, "--", "true"]).status == 0, "as root")
-    # It is its owner's alone, until the owner lets others read it.
+    # Only its owner can read it, until the owner permits others to.
     for verb in ("report", "runs"):
         done = run([program, verb, "--db", db], prefix=NOBODY)
         expect(done.status == 1 and len(done.lines()) <= 2, str(done))
@@ -207,7 +208,7 @@ def clock(case):
         expect(db.file(steady.data)["read_bytes"] == steady.done()["bytes"], "bytes read")
         stall = db.job()["stall_ns"]
         expect(stall <= 2 * took_ns, f"stall_ns {stall}")
-        # The next run may seem to have begun before the last.
+        # The next run may seem to have begun before the last one.
         done = run([case.cachemon, "watch", "--db", db.path, "--", "true"], env=env)
         expect(done.status == 0, str(done))
         expect(db.run()["id"] == 2 and db.run()["state"] == "complete", f"{db.run()}")
@@ -323,7 +324,7 @@ def vanish(case, version):
     wait_intervals(watch, db, committed(db) + 3)
     steady.stop()
     expect(job.wait(BOUND_S) == 7, "the job")
-    # Empty is not gone: a job may come back to it.
+    # Empty is not gone: processes of the job may enter it again.
     wait_intervals(watch, db, committed(db) + 3)
     os.rmdir(cgroup)
     done = watch.wait()

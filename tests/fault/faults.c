@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocators have no argument to carry it, so the state is of this file. One thread. */
+/* Allocators have no argument for it, so the state is static. One thread. */
 static struct {
 	sqlite3_vfs *real;
 	sqlite3_vfs shim;
@@ -20,7 +20,7 @@ static struct {
 
 struct shim_file {
 	sqlite3_file base;
-	sqlite3_file *real; /* behind this struct */
+	sqlite3_file *real; /* follows this struct */
 };
 
 static bool needs_disk(enum fault_op op)
@@ -28,7 +28,7 @@ static bool needs_disk(enum fault_op op)
 	return op == FAULT_WRITE || op == FAULT_SYNC || op == FAULT_TRUNCATE || op == FAULT_SHM;
 }
 
-/* One more operation of that kind: is it the one? */
+/* Counts one more operation of that kind: is it the one that fails? */
 static bool fails(enum fault_op op)
 {
 	if (!state.armed)
@@ -75,7 +75,7 @@ static int shim_truncate(sqlite3_file *f, sqlite3_int64 size)
 	return real_of(f)->pMethods->xTruncate(real_of(f), size);
 }
 
-/* Nothing here survives by being synced: no power fails, so a sync that works costs nothing. */
+/* No power failure is tested, so a successful sync does nothing and costs nothing. */
 static int shim_sync(sqlite3_file *f, int flags)
 {
 	return fails(FAULT_SYNC) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
@@ -190,7 +190,7 @@ static void *sqlite_realloc(void *p, int n)
 	return fails(FAULT_SQLITE_ALLOC) ? NULL : state.memory.xRealloc(p, n);
 }
 
-/* The names are the linker's: ld --wrap=malloc. */
+/* Names given by the linker: ld --wrap=malloc. */
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t nr, size_t n);
 char *__real_strdup(const char *s);
@@ -238,7 +238,7 @@ int faults_install(void)
 	shim.xRealloc = sqlite_realloc;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_config(SQLITE_CONFIG_MALLOC, &shim);
-	/* Every allocation counts: none from pools that were filled before. */
+	/* Every allocation counts: none comes from prefilled pools. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
 	if (rc == SQLITE_OK)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A file that cannot grow: the limit of file sizes (ulimit -f), a quota, a full tmpfs, a failing
-disk. cachemon says so in a line and goes on, CMD is as it would be without cachemon, and the status
-shows that the record is not whole."""
+disk. cachemon reports it in a line and continues, CMD runs as it would without cachemon, and the
+status shows that the record is incomplete."""
 
 import errno
 import os
@@ -50,7 +50,7 @@ def finish(steady, watch):
 
 
 def for_a_while(case, words, trouble, cure):
-    """Said once; totals are exact afterwards; the status shows it where CMD's shows nothing."""
+    """Reported once; totals are exact afterwards; the status shows it if CMD's is 0."""
     lost = []
     for status in STATUSES if full_counts() else (0,):
         db = Db(case.path(f"run{status}.db"))
@@ -68,7 +68,7 @@ def for_a_while(case, words, trouble, cure):
 
 
 def to_the_end(case, words, trouble, cure):
-    """What was written is there; the next watch marks the run as cut."""
+    """Written intervals are there; the next watch marks the run as cut."""
     for status in STATUSES if full_counts() else (7,):
         db = Db(case.path(f"run{status}.db"))
         steady, watch = begin(case, db, status)
@@ -140,7 +140,7 @@ def signal_of_command(case):
         expect(sets[:2] == sets[2:] and bool(sets[0]) == bool(ignored), f"{ignored}: {sets}")
         expect(plain.out.splitlines()[2] == watched.out.splitlines()[2] == b"20000",
                f"{plain.out} {watched.out}")
-        # What it does at the limit is its own.
+        # CMD's own behaviour at the limit is unchanged.
         big = ["dd", "if=/dev/zero", f"of={case.path('big')}", "bs=1M", "count=100", "status=none"]
         plain = run(["sh", "-c", shell[2].replace("exec ", ""), "sh", *big])
         watched = run([*shell, case.cachemon, "watch", "--db", db, "--", *big])
@@ -148,7 +148,7 @@ def signal_of_command(case):
 
 
 def commands_that_write(db):
-    """What goes to a file, by its name and to standard output."""
+    """Commands that write a file, by its name and through standard output."""
     for name, ending in FORMATS.items():
         yield ["report", "--db", db, "--format", name], ending
     for name in ("text", "md", "html", "json"):
@@ -172,7 +172,7 @@ def reports(case):
             expect(done.status == 1 and len(done.lines()) == 1 and "File too large" in done.err,
                    f"{size}: {done}")
             expect(os.listdir(folder) == [], f"{size}: {done}: left {os.listdir(folder)}")
-            # A file that is there stays as it was.
+            # An existing file is not changed.
             with open(path, "w", encoding="ascii") as f:
                 f.write("as it was")
             done = run([case.cachemon, *argv, "-o", path], prefix=["prlimit", f"--fsize={size}"])
@@ -254,7 +254,7 @@ def report_of_watch(case):
 
 
 def failing(case, number, words, judge):
-    """Writes fail with this errno, by a preloaded library."""
+    """A preloaded library makes writes fail with this errno."""
     library = case.helper("write_error", "-shared", "-fPIC")
     switch = case.path("errno")
     env = {"LD_PRELOAD": library, "WRITE_ERROR_FILE": switch}

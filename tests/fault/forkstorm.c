@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * forkstorm fork|vfork|double|exec|thread LOOPS COUNT FILE OUT: LOOPS processes at once make COUNT
- * children each as fast as they can. Each child reads the first page of FILE and ends. OUT gets
- * what was made: processes (thread groups, the first one included), read calls, how long it took.
- *   double: the child makes a grandchild that reads when its parent has ended already
- *   exec:   the child executes this program again, which reads
- *   thread: the child reads in a thread of its own, not a process
+ * forkstorm fork|vfork|double|exec|thread LOOPS COUNT FILE OUT: LOOPS parallel processes create
+ * COUNT children each as fast as possible. Each child reads the first page of FILE and ends. OUT
+ * gets the number of processes (thread groups, including the first one), of read calls, and the
+ * time taken. double: the child creates a grandchild that reads after its parent has ended exec:
+ * the child executes this program again, which reads thread: a thread reads in place of a child
+ * process
  */
 #include <errno.h>
 #include <fcntl.h>

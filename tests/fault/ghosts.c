@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ghosts DIR: entries of the page state are forgotten while a process of the job reads. What it
- * reads again between the two passes of the sweep is not forgotten, and a sweep that comes again
- * and again, while the job reads and drops all the time, forgets what is not in use and loses no
- * fate; of pages it loses only those that came while their entry went, and it counts these.
+ * ghosts DIR: entries of the page state are forgotten while a process of the job reads. Entries
+ * that it uses between the two passes of the sweep are not forgotten. A sweep that repeats while
+ * the job reads and drops all the time forgets unused entries and loses no fate; it loses only
+ * pages that were added while their entry was removed, and counts these.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -19,17 +19,17 @@
 
 enum { FILES = 40, PAGES = 8, TOUCHED = 10 };
 
-/* While it is busy the job takes one part of the files after the other, and the next one when a
- * sweep has ended: of the sweeps that end in three turns, the second at the latest has begun in
- * them, so it forgets the files that these turns left alone. */
+/* While it is busy the job uses one part of the files after the other, and the next one when a
+ * sweep has ended. Of the sweeps that end within three turns, at least the second began in them,
+ * so it forgets the files that these turns did not use. */
 enum { PARTS = 4, PART = FILES / PARTS, TURNS = 60, ALONE = PARTS - 1 };
 
 int __real_grace_wait(const struct grace *g);
 int __wrap_grace_wait(const struct grace *g);
 
-static void (*between)(void); /* is done in the first grace period that comes */
+static void (*between)(void); /* runs in the next grace period */
 static int orders[2], answers[2];
-static atomic_int *sweeps; /* that have ended; shared with the job */
+static atomic_int *sweeps; /* sweeps that have ended; shared with the job */
 
 static void read_files(int first, int nr)
 {
@@ -159,7 +159,7 @@ static pid_t start_job(struct probe_set *set)
 	return pid;
 }
 
-/* Until the job has answered. */
+/* Until the job has replied. */
 static void sweep_meanwhile(struct probe_set *set)
 {
 	fcntl(answers[0], F_SETFL, O_NONBLOCK);
@@ -178,8 +178,8 @@ static void expect_between(const char *what, int64_t got, int64_t least, int64_t
 	exit(1);
 }
 
-/* A page that came while the entry of its file was marked as gone and not yet deleted has no state:
- * its fate is not known, and it leaves no ghost and nothing tells whose it was. */
+/* A page that is added while its file's entry is marked as gone but not yet deleted has no
+ * state: its fate is not known, it leaves no ghost, and nothing shows whose it was. */
 static void check_busy(const struct loss_counts *l, int64_t dropped_before, const struct sums *sums)
 {
 	const int64_t *c = sums->c;
@@ -189,7 +189,7 @@ static void check_busy(const struct loss_counts *l, int64_t dropped_before, cons
 
 	expect_between("ghosts dropped of a busy job", dropped,
 		       (TURNS - ALONE) * PART * PAGES - stateless, INT64_MAX);
-	/* An entry is in that state for a moment. */
+	/* An entry is in that state for a moment only. */
 	expect_between("times that no entry was found", (int64_t)l->chunk_full, 0, dropped / PAGES);
 	expect("open fates", c[C_resident_unused], 0);
 	expect_between("untracked pages", c[C_untracked_map_full], 0, stateless);

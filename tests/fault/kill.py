@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""kill -9 of cachemon at random moments: start-up, watching, ending. Within a second nothing of it
-is left in the kernel; CMD goes on with its own status, or was never run; the database opens and
-holds every interval that was committed; the next run works and marks the killed one as cut."""
+"""kill -9 of cachemon at random moments: start, watch, end. Within a second nothing of it is
+left in the kernel; CMD continues with its own status, or was never run; the database opens and
+has every committed interval; the next run works and marks the killed one as cut."""
 
 import ctypes
 import os
@@ -23,7 +23,7 @@ part.parser.add_argument("--seed", type=int, default=0, help="of the moments; 0:
 
 GONE_WITHIN_S = 1.0
 PR_SET_CHILD_SUBREAPER = 36
-# Of ten moments: so many while it starts, while it watches, while it ends.
+# Of ten moments: that many during the start, the watch, the end.
 PHASES = ["starting"] * 4 + ["watching"] * 4 + ["ending"] * 2
 ENDING_S = 0.4
 INTERVAL_S = 0.1
@@ -32,7 +32,7 @@ LATE_S = 0.5
 
 
 def children():
-    """Processes whose parent is this one: those of a killed cachemon come here."""
+    """Becomes the parent of orphans: the processes of a killed cachemon come here."""
     found = set()
     for task in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{task}/children", encoding="ascii") as f:
@@ -41,7 +41,7 @@ def children():
 
 
 def end_of(pid):
-    """Its status as a shell has it."""
+    """Its status as in a shell."""
     def ended():
         got, status = os.waitpid(pid, os.WNOHANG)
         return got and (os.waitstatus_to_exitcode(status),)
@@ -49,13 +49,13 @@ def end_of(pid):
 
 
 class Moments:
-    """When to kill, and what was seen of it."""
+    """When to kill, and what was observed before."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.start_s = 1.0  # how long a start takes here; learned
+        self.start_s = 1.0  # how long a start takes here; measured
         self.lost_s = []    # of the timeline, before a kill
-        self.last_s = 0.0   # the longest that anything stayed after a kill
+        self.last_s = 0.0   # the longest time that anything remained after a kill
         self.never_ran = 0
         self.went_on = 0
         self.too_late = 0
@@ -77,21 +77,22 @@ class Moments:
 
 
 def wait_nothing_left(mine, before, killed):
-    """mine: what it was seen to hold. What it made later is seen by having no holder."""
+    """mine: objects it was seen to hold. Objects it created later are found because they have no
+    holder."""
     while True:
         asked = time.monotonic()
         left = {entry for entry in mine if bpf.exists(*entry)}
         left |= bpf.orphans(bpf.everything() - before - mine)
         if not left:
             return time.monotonic() - killed
-        # A machine that did not let this test ask in time is no fault of cachemon.
+        # A delay of the test itself, on a busy machine, is not an error of cachemon.
         expect(asked - killed <= GONE_WITHIN_S,
                f"{asked - killed:.2f} s after the kill there are still {bpf.describe(left)}")
         time.sleep(0.005)
 
 
 def ended_with_it(pid):
-    """The process that cachemon times its probes in ends with it; CMD has another status."""
+    """The process in which cachemon times its probes ends with it; CMD has another status."""
     end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if not end or end.si_status not in (0, signal.SIGKILL):
         return False
@@ -100,7 +101,7 @@ def ended_with_it(pid):
 
 
 def check_command(moments, steady, orphans):
-    """CMD goes on and ends with its own status, or it never ran and never will."""
+    """CMD continues and ends with its own status, or it never ran and never will."""
     def only_command():
         orphans.difference_update({pid for pid in orphans if ended_with_it(pid)})
         return len(orphans) <= 1
@@ -129,7 +130,7 @@ def is_zombie(pid):
 
 
 def check_database(db, copy, run_id, nr_before, job_before):
-    """What was committed before the kill is there."""
+    """Intervals that were committed before the kill are there."""
     if not os.path.exists(db.path):
         expect(not run_id, "the database is gone")
         return None
@@ -193,7 +194,7 @@ def kill_once(case, moments, index, db, last_run):
 
 @part.case("kill -9 at random moments")
 def kill_many(case):
-    """One case in name; each kill counts."""
+    """One case by name; each kill counts."""
     options = case.options
     seed = options.seed or random.SystemRandom().randrange(1, 1 << 31)
     print(f"seed {seed}", flush=True)

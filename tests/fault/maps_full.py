@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps that are far too small for the job: totals stay exact against what the kernel's cachestat(2)
-told the workload itself, what could not be followed is counted, the conservation law holds, files
-and the rest add up."""
+"""Maps that are far too small for the job: totals are exact compared with the workload's own
+count by cachestat(2), pages that could not be followed are counted, the conservation law holds,
+and files and the rest add up."""
 
 import json
 import os
@@ -24,7 +24,7 @@ START_UP = {}  # measured once
 
 
 def make_files(case, count, pages):
-    """Files on the disk that are not in the page cache. One in eight ends inside a page."""
+    """Files on disk that are not in the page cache. One in eight ends inside a page."""
     names = []
     for number in range(count):
         name = case.path(f"file{number:04}")
@@ -38,8 +38,8 @@ def make_files(case, count, pages):
 
 
 def watch(case, name, *arguments, options=(), prepare=lambda: []):
-    """Runs tally under cachemon: the database, and what tally counted itself. Again when tally saw
-    that somebody else took pages out of the cache: before cachemon's figures are looked at."""
+    """Runs tally under cachemon: returns the database, and the counts of tally. Repeats if tally
+    saw others evict pages; that is decided before cachemon's figures are read."""
     for repeat in range(REPEATS):
         files = prepare()
         db, out = Db(case.path(f"{name}{repeat}.db")), case.path(name + ".json")
@@ -57,7 +57,7 @@ def watch(case, name, *arguments, options=(), prepare=lambda: []):
 
 
 def start_up(case):
-    """What the start of the program itself reads: always the same, all of it in the cache."""
+    """Reads of the program's own start: always the same, and all cached."""
     if START_UP:
         return START_UP
     jobs = [watch(case, f"empty{i}", CHUNK, "keep")[0].job() for i in range(3)]
@@ -78,7 +78,7 @@ def compare(job, truth, base):
 
 
 def check_losses(db, job, case):
-    """Lost is counted, in the database and in the report."""
+    """Losses are counted, in the database and in the report."""
     row = db.run()
     expect(row["law_error_pages"] == 0, f"the law is broken by {row['law_error_pages']} pages")
     check_law(job)
@@ -94,7 +94,7 @@ def check_losses(db, job, case):
 
 
 def check_bounds(report, losses):
-    """What a loss makes a lower bound is marked so, with the reason, and nothing else is."""
+    """Figures that a loss turns into lower bounds are marked with the reason, and no others."""
     reasons = {entry["figures"]: entry["reason"] for entry in report["run"]["lower_bounds"]}
     lost = {"files": losses["map_full"], "evictions": losses["chunk_full"],
             "refaults": losses["ghosts_dropped"]}
@@ -120,8 +120,8 @@ def check_sums(job):
 
 
 def check_files(db, most_pages):
-    """With a full map a file's row is a lower bound: never more than there was. A file whose row
-    came too late for its name has none, and counts."""
+    """With a full map a file's row is a lower bound: never more than the true count. A file
+    whose row was created after its name was sent has no name, but counts."""
     rows = db.rows("SELECT * FROM file WHERE CAST(path AS TEXT) GLOB '*/file????'")
     expect(rows, "not one file has a row")
     for row in rows:
@@ -130,9 +130,9 @@ def check_files(db, most_pages):
     return db.one("SELECT count(*) FROM file WHERE path IS NULL")
 
 
-# untracked_pages: pages that were read ahead and whose state found no room, so that nobody learns
-# whether they were used. A page that was asked for has no such fate and is not among them; a state
-# that found no room is loss chunk_full for either.
+# untracked_pages: prefetched pages without room for their state, so that their use is not known.
+# Requested pages have no such fate and are not among them; a state without room is loss chunk_full
+# for both.
 
 
 @part.case("both maps tiny, 400 files read once")
@@ -160,7 +160,7 @@ def rows_only(case):
     compare(job, truth, base)
     losses = check_losses(db, job, case)
     expect(losses["map_full"] > 0 and losses["untracked_pages"] == 0, f"{losses}")
-    # All that was read ahead was then read.
+    # All prefetched pages were then read.
     expect(job["resident_unused"] == 0 and job["evicted_unused"] == 0, f"{job}")
 
 

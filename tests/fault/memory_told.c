@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: whenever a transaction ends the program adds a line to the file MEMORY_TOLD, as
- * malloc and SQLite count: bytes that are allocated, those that malloc has of the kernel for them,
- * and what of them is SQLite's page cache.
- * GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 makes it exact to the byte: else
- * chunks that malloc keeps aside count as allocated.
+ * For LD_PRELOAD: at the end of each transaction the program appends a line to the file
+ * MEMORY_TOLD, with the counts of malloc and SQLite: bytes allocated, bytes that malloc has from
+ * the kernel for them, and the part that is SQLite's page cache.
+ * GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 makes it exact to the byte:
+ * otherwise chunks cached by malloc count as allocated.
  */
 #include <dlfcn.h>
 #include <malloc.h>
@@ -20,7 +20,7 @@ static void tell(FILE *to)
 	struct mallinfo2 heap = mallinfo2();
 	sqlite3_int64 cache = 0, most = 0;
 
-	/* Nobody gives SQLite a buffer for pages, so that all of them count as beyond it. */
+	/* SQLite has no preallocated buffer for pages, so all of them count as overflow. */
 	sqlite3_status64(SQLITE_STATUS_PAGECACHE_OVERFLOW, &cache, &most, 0);
 	fprintf(to, "%zu %zu %lld\n", heap.uordblks + heap.hblkhd, heap.arena + heap.hblkhd,
 		(long long)cache);

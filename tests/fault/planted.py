@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Databases that somebody made to attack whoever opens them, and files and links planted next to
-one: nothing of others is written, deleted or believed, and CMD does not run where watch refuses."""
+"""Databases made to attack the user who opens them, and files and links planted next to one:
+nothing of others is written, deleted or trusted, and CMD does not run if watch refuses."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ USER = 65534
 FOREVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 ENDS = ("-wal", "-shm", "-journal")
 READERS = (["report"], ["report", "--format", "json"], ["runs"], ["advise"], ["top", "--batch", "--frames", "1"])
-# Who runs it, and whose file it is.
+# The user who runs it, and the owner of the file.
 SIDES = (("root, its own", {}, 0), ("root, a user's", {}, USER), ("a user through sudo", NOBODY, USER))
 
 
@@ -78,7 +78,7 @@ def triggers(case):
         path = shutil.copy(good, case.path(f"t{number}.db"))
         change(path, "CREATE TABLE zz (x)", f"CREATE TRIGGER tt {when} BEGIN {then}; END")
         before = digest(path)
-        refused(case, path, "the trigger 'tt'", "cachemon did not make")
+        refused(case, path, "the trigger 'tt'", "cachemon did not create")
         expect(digest(path) == before, f"{when}: the database was changed")
 
 
@@ -86,13 +86,13 @@ def triggers(case):
 def schema(case):
     good = finished(case, case.path("good.db")).path
     for number, (words, statements) in enumerate((
-            ("in place of the table 'device'", (
+            ("instead of the table 'device'", (
                 "ALTER TABLE device RENAME TO zz",
                 f"CREATE VIEW device AS {FOREVER} SELECT zz.* FROM zz, c")),
             ("'job_interval'", ("ALTER TABLE job_interval RENAME TO zz",
                                 "CREATE VIEW job_interval AS SELECT * FROM zz")),
-            ("its table 'run' is not", ("ALTER TABLE run ADD COLUMN z INTEGER AS (length(hex(zeroblob(9))))",)),
-            ("its table 'probe' is not", ("ALTER TABLE probe ADD COLUMN z INTEGER DEFAULT 1",)),
+            ("its table 'run' differs", ("ALTER TABLE run ADD COLUMN z INTEGER AS (length(hex(zeroblob(9))))",)),
+            ("its table 'probe' differs", ("ALTER TABLE probe ADD COLUMN z INTEGER DEFAULT 1",)),
             ("the index 'zz' on 'file'", ("CREATE INDEX zz ON file (abs(ino))",)),
             ("its table 'wording' is missing", ("DROP TABLE wording",)))):
         path = shutil.copy(good, case.path(f"s{number}.db"))
@@ -127,7 +127,7 @@ def journals(case):
                 expect(not done.status or 1 <= len(done.lines()) <= 2, said)
                 expect(digest(victim) == digest_of(b"precious"), f"the file was changed, {said}")
                 if command:
-                    # What is left is a database, and takes the next run.
+                    # The remaining file is a database, and accepts the next run.
                     done = run([case.cachemon, "watch", "--db", db, "--", "true"], env=env)
                     expect(done.status == 0, f"the next run, {who}: {done}")
                     Db(db).sound()
@@ -154,7 +154,7 @@ def as_owner(case):
     expect(done.status == 0, f"root reads while it is written: {done}")
     finish(steady, watch)
     Db(path).sound()
-    # What that user may not write, root does not write for it.
+    # Root does not write for a user what that user may not write.
     vault = place(case, "vault", 0, 0o700)
     secret = finished(case, os.path.join(vault, "run.db")).path
     before = digest(secret)
@@ -178,7 +178,7 @@ def of_others(case):
         before = digest(path)
         refused(case, path, f"belongs to user {owner}", "Only its owner", env=env, readable=True)
         expect(digest(path) == before, f"{name} was changed")
-    # Anybody may put a file into a shared directory, for root to write its runs to.
+    # Anybody may put a file into a shared directory, into which root would then write its runs.
     path = owned_copy(good, os.path.join(shared, "run.db"), USER)
     refused(case, path, f"belongs to user {USER}", readable=True)
 
@@ -273,7 +273,7 @@ def names(case):
             expect(done.status == 0 and done.out, f"{name}: {done}")
         shutil.rmtree(work)
         os.mkdir(work)
-    # Too long for the siblings' names, or for anything.
+    # Too long for the names of the files next to it, or too long at all.
     for name in ("n" * 252, "n" * 255, "n" * 256, "d/" * 2048 + "x"):
         done = run([case.cachemon, "watch", "--db", name, "--", "true"], cwd=work)
         expect(done.status == 125 and 1 <= len(done.lines()) <= 2, f"{len(name)} bytes: {done}")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * preempted FILE CALLS: one process reads the file's first page again and again, another that goes
- * before it on the same CPU wakes up in the middle of that and does the same, CALLS times. The
- * first goes on until the other has ended. Prints how many calls both made. Knows nothing of
+ * preempted FILE CALLS: one process reads the file's first page repeatedly; another one with
+ * priority on the same CPU wakes up in the middle of a read and does the same, CALLS times. The
+ * first continues until the other has ended. Prints the number of calls of both. Independent of
  * cachemon.
  */
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where tracepoints' programs can be preempted (7.2), the kernel leaves out a run of a program on a
-CPU whose former task stands inside of it. A job that provokes this: what is missing in its figures
-is among the runs that cachemon says were left out, and they are as many as bpftool tells."""
+"""If programs of tracepoints can be preempted (7.2), the kernel skips a run of a program on a
+CPU whose previous task was preempted inside of it. A job provokes this: the missing counts are
+covered by the skipped runs that cachemon reports, and their number is that of bpftool."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def in_guest(case):
 
 
 def left_out(machine, name):
-    """By bpftool: it leaves the field out where it is 0."""
+    """From bpftool, which leaves out the field if it is 0."""
     return sum(p.get("recursion_misses", 0) for p in json.loads(machine.read(name)))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Little of what a process may have: descriptors, stack, /proc and /sys. What is really missing is
-said in a line, and nothing ends by a signal."""
+"""Low limits of a process: descriptors, stack, /proc and /sys. A missing resource is reported in
+a line, and nothing ends by a signal."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ STACKS = (64 << 10, 96 << 10, 128 << 10, 200 << 10)
 
 
 def measuring(case):
-    """Verbs that look at the machine, and which status says that they could not."""
+    """Verbs that examine the machine, and their status when they could not."""
     db = case.path("run.db")
     yield ["doctor"], (1,)
     yield ["selftest", "--dir", case.dir], (1,)
@@ -49,7 +49,7 @@ def descriptors(case):
             if done.status == 0:
                 worked.setdefault(name, limit)
                 continue
-            # The loader of the program fails below 4 or so, with a line and 127.
+            # The dynamic loader fails below about 4, with a line and 127.
             expect(done.status in (*failed, 127), f"{limit}: {done}")
             expect(name not in worked, f"{limit}: works with fewer: {done}")
             expect("CAP_" not in done.err and ("open files" in done.err or done.status == 127 and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The probes and a sampler without the rest of the program, and sums of what the samples say of the
- * job. For helpers that are one file each, so all of it is here.
+ * The probes and a sampler without the rest of the program, and sums of the samples for the job.
+ * For helpers that consist of one file, so everything is in this header.
  */
 #ifndef SAMPLED_H
 #define SAMPLED_H
@@ -26,7 +26,7 @@ struct sums {
 	size_t files;
 };
 
-/* Also beside an error. */
+/* Even after an error. */
 static int take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
 {
 	struct sample sample;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""selftest: right on a machine at rest, and while reclaim takes its pages it says that it cannot
-judge; never a figure that only the disturbance made wrong. The same where the kernel has no
+"""selftest: correct on an idle machine; while reclaim takes its pages it reports that it cannot
+judge, and never a figure that only the disturbance made wrong. The same on a kernel without
 cachestat(2)."""
 
 import errno
@@ -25,7 +25,7 @@ BOTH = CASES * 2  # with the per-read hook, and without
 LINE = re.compile(r"^(\w+) +(\?|\d+) ", re.M)
 RECLAIM_EVERY_S = 0.02
 
-# A number above the others' on every architecture.
+# A number above the others on every architecture.
 CACHESTAT = "451"
 BY_CACHESTAT = ()
 BY_MINCORE = (sys.executable, refuse.__file__, CACHESTAT, str(errno.ENOSYS))
@@ -63,12 +63,12 @@ def reclaimed(case, prefix):
     over = threading.Event()
 
     def disturb():
-        # Not without a pause: on few CPUs selftest would hardly run.
+        # With a pause, because on few CPUs selftest would hardly run.
         while not over.wait(RECLAIM_EVERY_S):
             try:
                 with open(reclaim, "w", encoding="ascii") as f:
                     f.write("64M")
-            except OSError:  # there was not so much
+            except OSError:  # there was less to reclaim
                 pass
 
     helper = threading.Thread(target=disturb)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signals to cachemon, to CMD and to both: who gets them, how cachemon ends, that the run is
-complete."""
+"""Signals to cachemon, to CMD and to both: who receives them, how cachemon ends, and that the
+run is complete."""
 
 import contextlib
 import fcntl
@@ -17,17 +17,17 @@ from faultlib.watch import BOUND_S, Db, Steady, Watch, run, wait_intervals  # no
 
 part = Part("signals", __doc__, ("exit statuses", 256, 8))
 
-# Where conventions meet: the first to be tried.
+# Cases in which conventions conflict: tried first.
 EDGES = [0, 1, 2, 125, 126, 127, 137, 255, 77, 124, 128, 129, 130, 143, 254]
 
-# Notes each signal that it gets, and goes on until there is a file 'stop'.
+# Records each signal that it receives, and continues until a file 'stop' exists.
 PATIENT = """
 trap 'echo INT >>log' INT; trap 'echo TERM >>log' TERM; trap 'echo HUP >>log' HUP
 echo $$ >started.new && mv started.new started
 while ! test -e stop; do sleep 0.05; done
 exit 7
 """
-# As an interactive shell does: leads the session, is not ended by Ctrl-C, waits for its command.
+# Like an interactive shell: leads the session, is not ended by Ctrl-C, waits for its command.
 SHELL = """
 trap : INT
 "$@"
@@ -37,7 +37,7 @@ while ! test -e release; do sleep 0.05; done
 
 
 def complete(db, exit_status):
-    """A run that came to its end and says how CMD ended."""
+    """A run that ended normally and has CMD's status."""
     db.sound()
     row = db.run()
     expect(row["state"] == "complete", f"the run is {row['state']}")
@@ -53,7 +53,7 @@ def parent(pid):
 
 
 class Patient:
-    """CMD that takes note of signals."""
+    """A CMD that records signals."""
 
     def __init__(self, case, name="patient"):
         self.dir = case.path(name)
@@ -85,7 +85,7 @@ class Patient:
 
 
 class Terminal:
-    """cachemon in the foreground of a terminal of its own, below a shell."""
+    """cachemon in the foreground of its own terminal, below a shell."""
 
     def __init__(self, case, options, command):
         self.case = case
@@ -250,7 +250,7 @@ def ctrl_c_twice(case):
     wait_intervals(terminal.watch, db, 2)
     terminal.ctrl_c()
     patient.wait_log("INT")
-    # Two that are pending at once are one.
+    # Two equal pending signals are delivered once.
     wait_until(lambda: not is_pending(cachemon, signal.SIGINT), "cachemon takes the first", BOUND_S)
     terminal.ctrl_c()
     expect(terminal.status() == 130, f"{terminal.status()}: {terminal.watch.err()!r}")
@@ -271,7 +271,7 @@ def hang_up(case):
     terminal.hang_up()
     patient.wait_log("HUP")
     patient.stop()
-    # By its process: who has the database open at that moment would keep its log from going.
+    # By its process: a reader of the database at that moment would keep the log.
     wait_until(lambda: not os.path.exists(f"/proc/{cachemon}"), "the end of cachemon", BOUND_S)
     complete(db, 7)
 

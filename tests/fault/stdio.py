@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What CMD gets and gives: stdin, stdout and stderr are its own, and so are its descriptors, its
-working directory, environment, signals and limits. cachemon speaks on stderr alone, and is silent
-there until the end unless it is a terminal."""
+"""CMD's inputs and outputs: stdin, stdout and stderr are its own, and so are its descriptors,
+its working directory, environment, signals and limits. cachemon writes only to stderr, and
+nothing there until the end unless it is a terminal."""
 
 import contextlib
 import errno
@@ -69,7 +69,7 @@ def resize(terminal, columns):
 
 
 def on_terminal(case, term, meanwhile=lambda terminal, read: None):
-    """What a terminal on stderr sees; stdout is a pipe."""
+    """The output on a terminal at stderr; stdout is a pipe."""
     steady, db = Steady(case, name="steady-" + term), Db(case.path(term + ".db"))
     master, slave = os.openpty()
     resize(slave, 80)
@@ -102,7 +102,7 @@ def on_terminal(case, term, meanwhile=lambda terminal, read: None):
     return seen.decode()
 
 
-# What begins a line in the last row, and what keeps that row from scrolling.
+# The escapes that begin a line in the last row, and keep that row from scrolling.
 LINE = "\x1b[0m\x1b[K"
 REGION = "\x1b[1;23r"
 
@@ -120,8 +120,8 @@ def terminal(case):
 
 
 def line_at(terminal, columns, read):
-    """A live line that was made for this width: what comes first may have been made for the one
-    before it, and what comes last may not be whole."""
+    """A live line of this width: the first text may be of the previous width, and the last may
+    be incomplete."""
     begins = LINE.encode()
     resize(terminal, columns)
     shown = read().count(begins)
@@ -134,14 +134,14 @@ def narrow(case):
     fields = (("hit", 11), ("miss", 39), ("own|over budget", 78))
 
     def narrow_down(terminal, read):
-        # The whole line begins to have room at one of 81 to 75 columns.
+        # The whole line starts to fit at a width between 75 and 81 columns.
         some = (*range(81, 74, -1), 40, 20, 5, 3)
         for columns in (200, 104, *(range(103, 2, -1) if full_counts() else some)):
             line = line_at(terminal, columns, read)
             text = line.rstrip(" ")
             expect("\n" not in line and "\r" not in line, f"{columns} columns: {line!r}")
             expect(len(text) < columns, f"{len(text)} of {columns} columns: {line!r}")
-            # What there is room for is shown; the marks of estimates need some as well.
+            # Everything that fits is shown; marks of estimates need room too.
             marks = text.count("~")
             expect(all(re.search(word, text) for word, needs in fields if columns >= needs + marks),
                    f"{columns} columns: {line!r}")
@@ -156,7 +156,7 @@ def stdin(case):
     expect(done.out == data and done.status == 0, f"{len(done.out)} bytes of {len(data)}")
     done = shell(case, "printf 'a b' | $WATCH sh -c 'read first rest; printf %s \"$rest$first\"'")
     expect(done.out == b"ba", str(done))
-    # What CMD leaves unread is there for the next one.
+    # Input that CMD does not read is left for the next command.
     done = shell(case, "(printf 'one\\ntwo\\n') | { $WATCH sh -c 'read l'; cat; }")
     expect(done.out == b"two\n", str(done))
 
@@ -169,7 +169,7 @@ def sigpipe(case):
 
 
 def descriptors(listing):
-    """{number: where it leads} from what ls -l said."""
+    """{number: target} from the output of ls -l."""
     with open(listing, encoding="utf-8") as f:
         return {line.split()[8]: line.split()[-1] for line in f if "->" in line}
 
@@ -183,11 +183,11 @@ def closed(case):
                      f">{out}.parent; exit 3' {close}")
         expect(done.status == 3 and not done.out, f"{close}: {done}")
         listed = descriptors(out)
-        # The redirection of this very list, and what the shell has open to run it, are its own.
+        # The redirection of this very list, and the shell's descriptors for it, are its own.
         foreign = {fd: target for fd, target in listed.items() if "bpf" in target or
                    "run.db" in target or "socket:" in target}
         expect(not foreign, f"{close}: CMD has {foreign}")
-        # A message of cachemon's must not go into a socket or a database that got number 2.
+        # A message of cachemon must not go into a socket or a database that got descriptor 2.
         own = descriptors(out + ".parent")
         for fd in numbers:
             expect(own[fd] == "/dev/null", f"{close}: cachemon's descriptor {fd} is {own[fd]}")
@@ -222,12 +222,12 @@ def world(case):
         plain = f.read()
     with open(case.path("watched"), encoding="utf-8") as f:
         watched = f.read()
-    # The only variable that is added.
+    # The only added variable.
     watched, added = re.subn(r"^CACHEMON_MARKS=/.*\n", "", watched, flags=re.M)
     expect(added == 1, f"{added} places for marks")
     differ = [(a, b) for a, b in zip(plain.splitlines(), watched.splitlines()) if a != b]
     expect("CASE=x" in plain and "\n9\n" in plain, f"this test tests nothing: {plain!r}")
-    # Ignored by the caller: only HUP, INT and QUIT are handed on (nohup); see job/command.h.
+    # Ignored by the caller: only HUP, INT and QUIT stay ignored (nohup); see job/command.h.
     differ = [pair for pair in differ if not pair[0].startswith("SigIgn")]
     expect(not differ and len(plain.splitlines()) == len(watched.splitlines()),
            f"(without, with cachemon): {differ[:5]}")
@@ -242,7 +242,7 @@ def results(case):
                         ("text", "md", "html", "json", "csv", "yaml")]):
         done = run([case.cachemon, *arguments, *db])
         expect(done.status == 0 and done.out and not done.err, str(done))
-        # A reader that has seen enough is no error that anybody needs to hear about twice.
+        # A pipe closed by its reader is not reported as an error.
         short = run(["sh", "-c", '"$@" | head -c 1; exit 0', "sh", case.cachemon, *arguments, *db])
         expect(len(short.out) == 1 and len(short.lines()) <= 1, str(short))
 
@@ -263,7 +263,7 @@ def documented(case):
                       ["doctor", "--json", case.dir]):
         done = run([case.cachemon, *arguments])
         tree = json.loads(done.out)
-        # doctor has the names of counters for keys here.
+        # In the output of doctor, names of counters are keys.
         tree["unmeasured"] = {}
         keys = {re.sub("_(estimated|lower_bound|escaped)$", "", key) for key in keys_of(tree)}
         expect(len(keys) > 15 and keys <= named, f"{arguments[0]}: {sorted(keys - named)}")

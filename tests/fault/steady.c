@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * steady DIR STATUS: says its process id in DIR/started, reads DIR/data again and again until
- * there is DIR/stop, says in DIR/done how much it read, and ends with STATUS. It ends itself if
- * nobody stops it for ten minutes.
+ * steady DIR STATUS: writes its process id to DIR/started, reads DIR/data repeatedly until DIR/stop
+ * exists, writes its counts to DIR/done, and ends with STATUS. It ends by itself after ten minutes.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@ static FILE *create(const char *name)
 	return f;
 }
 
-/* It appears whole. */
+/* The file appears complete. */
 static void publish(FILE *f, const char *temporary, const char *name)
 {
 	if (fclose(f) || rename(temporary, name)) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A disk without space, a database that others lock: cachemon says so in one or two lines; CMD runs
-to its own end where it had begun and is not begun where cachemon cannot; nothing that was written
-is lost, and totals are complete once writing works again."""
+"""A full disk, and a database that others lock: cachemon reports it in one or two lines. A CMD
+that has started runs to its end; one that has not is not started if cachemon cannot begin.
+Written data is not lost, and totals are complete once writing works again."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ def full_at_start(case):
     expect(done.status == 125 and "no space left" in done.err.lower(), str(done))
     expect(len(done.lines()) <= 2, str(done))
     expect(not os.path.exists(case.path("cmd-ran")), "CMD ran")
-    # What it left there is no obstacle once there is space.
+    # Its leftovers are no obstacle once there is space.
     image.free()
     done = run([case.cachemon, "watch", "--db", path, "--", "true"])
     expect(done.status == 0, str(done))
@@ -117,7 +117,7 @@ def writer(case):
     steady, watch = begin(case, db)
     wait_intervals(watch, db, 2)
     with transaction(db.path, "BEGIN IMMEDIATE"):
-        said(watch, "another program keeps it locked")
+        said(watch, "another program has locked it")
         before = len(db.intervals())
     wait_intervals(watch, db, before + 3)
     expect(len(watch.complaints()) == 1, watch.err())
@@ -148,7 +148,7 @@ def short_writer(case):
 def writer_at_start(case):
     db = finished(case, case.path("run.db"))
     with transaction(db.path, "BEGIN IMMEDIATE"):
-        refused(case, db.path, "another program keeps it locked", readable=True)
+        refused(case, db.path, "another program has locked it", readable=True)
     expect(run([case.cachemon, "watch", "--db", db.path, "--", "true"]).status == 0, "afterwards")
     db.sound()
 
@@ -161,7 +161,7 @@ def writer_at_end(case):
     with transaction(db.path, "BEGIN IMMEDIATE"):
         before = db.intervals()
         done = finish(steady, watch)
-        expect("another program keeps it locked" in done.err, str(done))
+        expect("another program has locked it" in done.err, str(done))
     left = db.copy(case.path("copy.db"))
     left.sound()
     expect(left.intervals()[:len(before)] == before, "intervals that were written are gone")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A short run of the store is repeated, and each time another operation under it fails: every
- * write, sync, truncation, opening, deletion, mapping and allocation that it makes. After each the
- * database must be sound, hold all that was said to be written, add up, and take the next run.
+ * A short run of the store is repeated, and each time another of its operations fails: every write,
+ * sync, truncation, open, deletion, mapping and allocation. After each failure the database must be
+ * sound, have everything that was reported as written, add up, and accept the next run.
  *
  * usage: store_vfs [LIMIT]   at most LIMIT points of a series, evenly spread; default: all
  */
@@ -19,10 +19,10 @@ struct outcome {
 	bool ended;
 	bool written[INTERVALS];
 	int nr_written;
-	int last; /* the last interval that was written; -1: none */
+	int last; /* the last interval written; -1: none */
 };
 
-/* Small enough that files are folded and intervals merged within the run. */
+/* Small enough that the run folds files and merges intervals. */
 static struct store_limits small_limits(void)
 {
 	struct store_limits limits = store_limits_default();
@@ -58,7 +58,7 @@ static void add_advice(struct test_sample *t, struct sample_advice *a)
 	t->s.nr_advice = 1;
 }
 
-/* Another program that writes the -wal back into the database in the middle of the run. */
+/* Another program that checkpoints the -wal in the middle of the run. */
 static void checkpoint(const char *db)
 {
 	sqlite3 *c = NULL;
@@ -86,7 +86,7 @@ static void write_all(struct store *st, struct ledger *l, const char *db, struct
 		if (n == INTERVALS / 2)
 			checkpoint(db);
 	}
-	/* The caller tries twice, as the program does. */
+	/* The caller tries twice, like the program. */
 	o->ended = !store_end(st, l, &(struct store_end){0}, &err) ||
 		   !store_end(st, l, &(struct store_end){0}, &err);
 }
@@ -131,7 +131,7 @@ static int64_t ask_run(const char *db, const char *select)
 	return ask(db, sql);
 }
 
-/* The sums are those after some sample that is not older than the last one written. */
+/* The sums equal those after some sample, at least the last one written. */
 static bool sums_are_kept(const char *db, const struct outcome *o)
 {
 	int64_t misses = ask_run(db, "SELECT misses FROM job WHERE slot = 1 AND");
@@ -145,7 +145,7 @@ static bool sums_are_kept(const char *db, const struct outcome *o)
 	return false;
 }
 
-/* After the last interval: what ended 4 s before it is merged into one row for each 3 s. */
+/* After the last interval, intervals that ended 4 s before it are merged into one row per 3 s. */
 static bool is_rolled_up(const char *db)
 {
 	return ask_run(db, "SELECT count(*) - count(DISTINCT start_ns / 3000000000) FROM interval "
@@ -165,7 +165,7 @@ static bool check_first(const char *db, const struct fault *f, const struct outc
 	if (!o->begun)
 		return true;
 	intervals = ask_run(db, "SELECT total(rolled) FROM interval WHERE");
-	/* One whose commit failed late may be there: nothing is lost by that. */
+	/* An interval whose commit failed late may be stored: nothing is lost. */
 	if (intervals < o->nr_written || intervals > o->nr_written + 1)
 		return complain(f, "%lld intervals, %d written", (long long)intervals,
 				o->nr_written);
@@ -183,7 +183,7 @@ static bool check_first(const char *db, const struct fault *f, const struct outc
 	return true;
 }
 
-/* One point: a run with the fault, what must hold, and the next run on the same database. */
+/* One point: a run with the fault, the checks, and the next run on the same database. */
 static bool try_point(struct scratch *s, const struct fault *f)
 {
 	struct outcome o;
@@ -226,7 +226,7 @@ static const struct series all_series[] = {
 	{"allocation in the store", FAULT_OWN_ALLOC, FAULT_EIO},
 };
 
-/* Points 1..total, or limit of them: the first, the last and evenly between. */
+/* Points 1..total, or limit of them: the first, the last and evenly in between. */
 static bool try_series(struct scratch *s, const struct series *series, unsigned long total,
 		       unsigned long limit, unsigned long *tested)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tally OUT CHUNK drop|keep [FILE...]: reads each file from begin to end in calls of CHUNK bytes,
- * with drop also takes it out of the page cache afterwards, and writes to OUT what that was in
- * pages, as the kernel's cachestat(2) tells it before and after each step. Knows nothing of
- * cachemon. OUT "-": none.
+ * tally OUT CHUNK drop|keep [FILE...]: reads each file from beginning to end in calls of CHUNK
+ * bytes; with drop, also evicts it from the page cache afterwards. It writes the counts in pages to
+ * OUT, from cachestat(2) before and after each step. Independent of cachemon. OUT "-": no output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 
 static struct {
 	unsigned long long read_calls, read_bytes, lookups, misses, added, dropped;
-	unsigned long long disturbed; /* pages that somebody else took out meanwhile */
+	unsigned long long disturbed; /* pages that others evicted meanwhile */
 } sum;
 static unsigned long long page;
 
@@ -30,7 +29,7 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(errno == ENOSYS ? 77 : 99);
 }
 
-/* Pages of the range that are in the cache. */
+/* Cached pages of the range. */
 static unsigned long long cached(int fd, unsigned long long at, unsigned long long length)
 {
 	unsigned long long range[2] = {at, length}, counts[5];
@@ -69,7 +68,8 @@ static void read_file(const char *name, size_t chunk, int drop)
 		at += n;
 		after = cached(fd, 0, 0);
 		sum.added += after - before;
-		/* All that was read so far is there, unless it was taken in this very call. */
+		/* All pages read so far are cached, unless one was evicted during this very
+		 * call. */
 		sum.disturbed += (at - 1) / page + 1 - cached(fd, 0, (at - 1) / page * page + page);
 	}
 	if (drop) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verifier OBJECT: has the running kernel verify all programs of an object, once for each way that
- * the constants can be set, and prints a line for each program: its name and the most instructions
- * that the verifier processed; "-" when there is nothing here to attach it to, or "refused" with
- * the verifier's last words.
+ * verifier OBJECT: makes the running kernel verify all programs of an object, once for each
+ * possible setting of the constants. Prints a line per program: its name and the largest number of
+ * instructions that the verifier processed; "-" if there is nothing to attach it to, or "refused"
+ * with the last words of the verifier.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -30,7 +30,8 @@ static char verifier_log[16 << 20];
 /* The program that libbpf complained about last. */
 static char complained[64];
 
-/* Each is a run that there can be: by fork or by cgroup, the per-read hook a tracepoint or not. */
+/* Each is a possible run: by fork or by cgroup, with or without a tracepoint as the per-read
+ * hook. */
 static const struct config ways[] = {
 	{},
 	{.job_by_cgroup = 1, .job_cgroup_level = 1, .job_cgroup_id = 7},
@@ -74,7 +75,8 @@ static void set_constants(struct bpf_object *o, const struct config *way)
 	*config = *way;
 	config->page_shift = 12;
 	config->advice_by_calls = 1;
-	/* Nothing is there; what matters is that the look for it is not cut out. */
+	/* The addresses do not exist; they only keep the verifier from removing the branch that
+	 * uses them. */
 	config->sym_fadvise[0] = config->sym_invalidate2[0] = config->sym_drop_caches[0] = 16;
 	config->sym_fadvise[1] = config->sym_invalidate2[1] = config->sym_drop_caches[1] = 32;
 	config->sym_fallocate[0] = config->sym_unmap[0] = 16;
@@ -89,7 +91,7 @@ static struct program *find(struct program *programs, size_t nr, const char *nam
 	return NULL;
 }
 
-/* The constants and the programs of a run, but small maps: those of a run take their time. */
+/* The constants and the programs of a run, but small maps: full-sized ones take time. */
 static void prepare(struct bpf_object *o, const struct config *way, struct program *programs,
 		    size_t nr, bool counts)
 {
@@ -116,7 +118,7 @@ static void prepare(struct bpf_object *o, const struct config *way, struct progr
 	}
 }
 
-/* Loads those of the programs that are not known to be impossible, or none. */
+/* Loads the programs that are not known to be impossible, or none. */
 static int load(const char *path, const struct config *way, struct program *programs, size_t nr,
 		bool counts)
 {
@@ -130,7 +132,7 @@ static int load(const char *path, const struct config *way, struct program *prog
 	return err;
 }
 
-/* From the verifier's words: kernels before 5.16 tell it in no other way. */
+/* From the verifier's log: kernels before 5.16 report it in no other way. */
 static int count(struct program *programs, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -149,7 +151,7 @@ static int count(struct program *programs, size_t nr)
 	return 0;
 }
 
-/* What the verifier said before it counted what it processed. */
+/* The verifier's text before its count of processed instructions. */
 static const char *last_words(char *log)
 {
 	const char *last = "", *next = NULL;
@@ -161,7 +163,7 @@ static const char *last_words(char *log)
 	return *last ? last : next;
 }
 
-/* A type that a program reads is a module's, and of those kernels before 5.11 have no BTF. */
+/* A type that a program reads belongs to a module; before 5.11, kernels have no BTF of modules. */
 static bool is_without_type(void)
 {
 	static const char unresolved[] = "failed to resolve CO-RE relocation";
@@ -178,13 +180,13 @@ static bool is_without_type(void)
 	return without;
 }
 
-/* A hook of that name with fewer arguments is not the one that the program is for. */
+/* The hook has that name but fewer arguments: the program is for another version of it. */
 static bool is_refused(void)
 {
 	return verifier_log[0] && !strstr(verifier_log, "-th argument") && !is_without_type();
 }
 
-/* Programs are loaded in their order: what is before one that fails can be loaded. */
+/* Programs are loaded in order: those before one that fails can be loaded. */
 static int sort_out(const char *path, struct program *programs, size_t nr)
 {
 	struct program *bad;
@@ -204,8 +206,8 @@ static int sort_out(const char *path, struct program *programs, size_t nr)
 	return 0;
 }
 
-/* Of the programs for one hook each is for another prototype: one of them fits, the others need
- * not. Those without a hook, which user space calls, have nothing in common. */
+/* Programs for the same hook are each for another prototype: one of them must fit, the others
+ * need not. Programs without a hook, called by user space, are independent. */
 static bool has_a_twin(const struct program *programs, size_t nr, const struct program *p)
 {
 	if (!strchr(p->section, '/'))

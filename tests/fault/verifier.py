@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many instructions the verifier processes of each program: a kernel gives up at a million, and
-another kernel or compiler may need more. Every program is loaded, for each way that constants can be
-set; those of the builds that a kernel takes must be verified with at most 100,000. The full counts: three compilers, and other kernels in guests."""
+"""The number of instructions that the verifier processes for each program: a kernel gives up at
+a million, and another kernel or compiler may need more. Every program is loaded, with each
+setting of the constants; those of the builds that a kernel uses must be verified within 100,000.
+The full counts: three compilers, and other kernels in guests."""
 
 import os
 import subprocess
@@ -19,8 +20,9 @@ from vmlib.guest import Died, Guest, Settings  # noqa: E402
 LIMIT = 100000
 OBJECTS = {"direct": "cachemon", "probe": "cachemon_probe", "basic": "cachemon_basic"}
 CLANGS = ("clang-14", "clang-16", "clang-19")
-# What each kernel takes, or may be told to (CACHEMON_PROBES). Frames of the probe build are too large
-# for 6.12, whose programs have no stacks of their own: no kernel that has its tracepoint takes it.
+# The builds that each kernel uses, or may be told to use (CACHEMON_PROBES). Frames of the probe
+# build are too large for 6.12, whose programs have no private stacks: no kernel with its tracepoint
+# uses it.
 KERNELS = {"5.10": ("basic",), "6.1": ("probe",), "6.12": ("direct",), "sid": ("direct", "probe")}
 # Each of them has programs for tracepoints that all of these kernels have.
 AT_LEAST = 20
@@ -41,7 +43,7 @@ def helper(case):
 
 
 def objects(case, clang):
-    """The directory of the objects that a compiler makes; None is the build's own."""
+    """The directory of a compiler's objects; None: the build's own."""
     build, source = build_dir(case.cachemon)
     if not clang:
         return os.path.join(build, "bpf")
@@ -60,7 +62,7 @@ def objects(case, clang):
 
 
 def judge(output, what):
-    """The figures of one object in the words of the helper."""
+    """The results for one object from the helper's output."""
     lines = [line.split(maxsplit=1) for line in output.splitlines() if line.strip()]
     figures = {name: int(rest) for name, rest in lines if rest.isdigit()}
     refused = [f"{name}: {rest}" for name, rest in lines if rest.startswith("refused")]
@@ -74,7 +76,7 @@ def judge(output, what):
 
 
 def builds_here():
-    """As cachemon/plan/probe_build.c has it."""
+    """As in cachemon/plan/probe_build.c."""
     with open("/sys/kernel/btf/vmlinux", "rb") as f:
         names = f.read()
     if b"\0BPF_FUNC_map_lookup_percpu_elem\0" not in names:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: writes to a database and its log fail with the errno that is in the file
- * WRITE_ERROR_FILE, as long as there is one.
+ * For LD_PRELOAD: writes to a database and its log fail with the errno in the file
+ * WRITE_ERROR_FILE, as long as it exists.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all fuzzers have: the entry that libFuzzer calls, and what must hold. */
+/* Shared by all fuzzers: the entry point for libFuzzer, and the assertion. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any text as a note: it is whole, with all that a report shows, or it is said what is wrong with
- * it, in one line. */
+/* Any text as a note: it is complete, with everything that a report shows, or there is a
+ * one-line error. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "advisor/rules/embedded.h"
 #include "advisor/rules/rule.h"
 
-/* What notes may share here. */
+/* The shared texts of this fuzzer. */
 bool embedded_shared(size_t i, const char **ret_name, const char **ret_text)
 {
 	static const char *const texts[][2] = {
@@ -26,7 +26,7 @@ bool embedded_shared(size_t i, const char **ret_name, const char **ret_text)
 typedef int (*parse)(struct arena *a, const char *file, const char *id, const char *text,
 		     struct note *ret, struct errtext *err);
 
-/* A user's notes, where they are read in another way. */
+/* A user's notes, which are read in another way. */
 int note_parse_lenient(struct arena *a, const char *file, const char *id, const char *text,
 		       struct note *ret, struct errtext *err) __attribute__((weak));
 

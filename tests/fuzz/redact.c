@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any names, one a line behind a digit for their kind, and behind a NUL any text: no name is left
- * in it, doing it again changes nothing, and it comes back as it was. */
+/* Any names, one per line after a digit for the kind, and after a NUL any text: none of the
+ * names remains, a second redaction changes nothing, and restoring gives the original text. */
 #include "fuzz.h"
 
 #include "advisor/llm/redact.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any text as a model's answer: what is kept may be shown, and findings are all there in the order
- * of their severity. */
+/* Any text as a model's answer: accepted statements may be shown, and all findings are there in
+ * order of severity. */
 #include "fuzz.h"
 
 #include <errno.h>

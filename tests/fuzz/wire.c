@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any bytes as a server's reply, or as an error. The first byte says of which API. */
+/* Any bytes as a server's reply, or as an error. The first byte selects the API. */
 #include "fuzz.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * llm_ask [OPTION]...: asks one question and prints its outcome as JSON. What is configured comes
- * from the environment, as in cachemon itself, and from options.
+ * llm_ask [OPTION]...: makes one query and prints its result as JSON. The configuration is from the
+ * environment, as in cachemon itself, and from options.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>

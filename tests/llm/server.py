@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An endpoint for both APIs that answers as the first part of the path says; for trying things by
-hand. Prints its address, ends with its input or by SIGTERM, then prints what it got as JSON lines."""
+"""An endpoint for both APIs that replies according to the first part of the path; for manual
+tests. Prints its address, ends with its input or by SIGTERM, then prints the requests as JSON
+lines."""
 
 import argparse
 import json

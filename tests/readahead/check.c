@@ -75,7 +75,7 @@ static void do_call(struct world *w, const struct call *c)
 	}
 }
 
-/* As readahead_record prints it, without the number. */
+/* As printed by readahead_record, without the number. */
 static void print_adds(const struct ra_file *f, char *text, size_t size)
 {
 	uint64_t first = 0, nr = 0;
@@ -101,9 +101,9 @@ static void print_adds(const struct ra_file *f, char *text, size_t size)
 	}
 }
 
-/* What the recording says of the next call it has something of. */
+/* The recording's results for the next call that has any. */
 struct line {
-	long number; /* -1: it has no more */
+	long number; /* -1: no more calls */
 	char *adds;
 	/* of a line for several calls */
 	long every, repeat;
@@ -165,7 +165,8 @@ static void describe(const struct call *c, char *text, size_t size)
 		 kinds[c->kind], c->stream, c->pos / PATTERN_PAGE, c->pos % PATTERN_PAGE, c->count);
 }
 
-/* The calls of a pattern against the lines of a recording. False: a line is of none of them. */
+/* Compares the calls of a pattern with the lines of a recording. False: a line belongs to none
+ * of them. */
 static bool check_calls(FILE *recording, char *line, struct world *w, const struct calls *calls,
 			const char *name, FILE *out, struct check_result *ret)
 {
@@ -197,8 +198,8 @@ static bool check_calls(FILE *recording, char *line, struct world *w, const stru
 }
 
 /*
- * One pattern with one setting. Lines are taken until one is none of a call, which is left in
- * `line` (empty at the end of the recording).
+ * One pattern with one setting. Reads lines until one belongs to no call, which stays in `line`
+ * (empty at the end of the recording).
  */
 static bool check_run(FILE *recording, char *line, const struct setting *s, FILE *out,
 		      struct check_result *ret)
@@ -263,7 +264,7 @@ int recording_check(FILE *recording, FILE *out, struct check_result *ret)
 	return 0;
 }
 
-/* The folios of one line, behind those of the lines before. */
+/* Appends the folios of one line. */
 static struct recorded *take_adds(struct recorded *all, size_t *nr, size_t call, const char *adds)
 {
 	unsigned long first, pages;

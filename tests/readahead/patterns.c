@@ -52,7 +52,7 @@ static void advise(struct calls *c, enum call_kind kind, enum call_advice advice
 	c->call[c->nr - 1].advice = advice;
 }
 
-/* The same numbers everywhere and always. */
+/* The same numbers on every machine. */
 static uint64_t pseudo(uint64_t *state)
 {
 	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;

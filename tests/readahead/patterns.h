@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accesses to a cold file whose readahead is recorded on real kernels and then asked of the model.
- * Both sides make them from here, so that a recording holds only what the kernel brought.
+ * Accesses to a cold file whose readahead is recorded on real kernels and compared with the model.
+ * Both sides generate them from this code, so that a recording has only the pages that the kernel
+ * brought.
  */
 #ifndef READAHEAD_PATTERNS_H
 #define READAHEAD_PATTERNS_H
@@ -26,7 +27,7 @@ enum call_advice { ADVISE_NORMAL, ADVISE_SEQUENTIAL, ADVISE_RANDOM, ADVISE_WILLN
 
 struct call {
 	enum call_kind kind;
-	unsigned int stream; /* which of the open file descriptions */
+	unsigned int stream; /* index of the open file */
 	uint64_t pos, count;
 	enum call_advice advice;
 };
@@ -44,9 +45,9 @@ struct pattern {
 
 size_t pattern_count(void);
 const struct pattern *pattern_at(size_t i);
-/* NULL: none of that name. */
+/* NULL: unknown name. */
 const struct pattern *pattern_named(const char *name);
-/* The read_ahead_kb that each runs with. */
+/* The values of read_ahead_kb for each pattern. */
 size_t pattern_settings(const unsigned int **ret_kb);
 
 void calls_make(const struct pattern *p, struct calls *ret);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * readahead_record FILE BDI TRACING IO_PAGES FSTYPE [PATTERN...]: makes the patterns' calls on a
- * file and prints which folios the kernel added at each, by its tracepoint
- * mm_filemap_add_to_page_cache in an instance of tracefs that it is given. What the tracepoint said
- * is held against mincore(2) at the end of every pattern. FILE is made anew; BDI is the directory
- * with read_ahead_kb.
+ * file and prints the folios that the kernel added at each, from the tracepoint
+ * mm_filemap_add_to_page_cache in the given instance of tracefs. At the end of every pattern the
+ * result is compared with mincore(2). FILE is created; BDI is the directory with read_ahead_kb.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -56,7 +55,7 @@ static void make_file(const char *path)
 	close(fd);
 }
 
-/* Where page tables and fault-around begin too, so that addresses are those of the file. */
+/* Aligned with page tables and fault-around, so that addresses match offsets in the file. */
 static unsigned char *map_aligned(int fd, bool exec)
 {
 	size_t size = (size_t)PATTERN_PAGES * PATTERN_PAGE;
@@ -93,7 +92,7 @@ static void make_cold(const struct recorder *r)
 	do {
 		if (time(NULL) > end)
 			errx(1, "%s does not leave the cache", r->file);
-		/* What is in flight is not dropped, and mincore does not see it. */
+		/* Pages in flight are not dropped, and mincore does not show them. */
 		fdatasync(fd);
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		if (cached(mapping, there))
@@ -103,7 +102,7 @@ static void make_cold(const struct recorder *r)
 	close(fd);
 }
 
-/* Pages that were brought and are not there, or the other way round. mincore sees what is read. */
+/* Pages that were brought and are not cached, or vice versa. mincore shows pages that were read. */
 static bool mincore_agrees(const struct recorder *r, const char *name)
 {
 	unsigned char there[PATTERN_PAGES];
@@ -149,7 +148,7 @@ static void close_all(struct recorder *r)
 		close(r->fd[i]);
 }
 
-/* False: pages left meanwhile, and what came is not what would have come. */
+/* False: pages left meanwhile, so that the pages added are not the usual ones. */
 static bool try_record(struct recorder *r, const struct pattern *p, unsigned int kb)
 {
 	struct calls calls;
@@ -210,12 +209,12 @@ int main(int argc, char **argv)
 	r.bdi = argv[2];
 	r.tracing = argv[3];
 	r.null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	/* Events of two CPUs would come in two orders. */
+	/* On one CPU, because events of two CPUs would have two orders. */
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	if (sched_setaffinity(0, sizeof(one), &one) || uname(&name))
 		err(1, "sched_setaffinity, uname");
-	/* What khugepaged reads and replaces is nobody's access. */
+	/* Reads and replacements by khugepaged are no accesses. */
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 		err(1, "PR_SET_THP_DISABLE");
 	make_file(r.file);

@@ -18,7 +18,7 @@ void trace_start(struct recorder *r, const char *fstype)
 
 	if (stat(r->file, &st))
 		err(1, "%s", r->file);
-	/* Files of btrfs have another device than its superblock. */
+	/* On btrfs, files have another device than the superblock. */
 	if (strcmp(fstype, "btrfs") != 0)
 		snprintf(device, sizeof(device), " && s_dev == %u",
 			 major(st.st_dev) << 20 | minor(st.st_dev));
@@ -36,7 +36,7 @@ void trace_start(struct recorder *r, const char *fstype)
 		err(1, "%s", path);
 }
 
-/* All that is there to read, with a NUL. */
+/* All available data, with a NUL. */
 static char *drain(struct recorder *r)
 {
 	size_t len = 0;
@@ -68,7 +68,8 @@ void trace_forget(struct recorder *r)
 	drain(r);
 }
 
-/* "NUMBER/EVERY*REPEAT FIRST+PAGES@ORDER STEP": one of EVERY calls brought a run, STEP pages on. */
+/* "NUMBER/EVERY*REPEAT FIRST+PAGES@ORDER STEP": every EVERY-th call brought a run, STEP pages
+ * further. */
 void trace_flush(struct recorder *r)
 {
 	const struct line *l = &r->last;
@@ -101,7 +102,7 @@ static void tell_line(struct recorder *r, const struct line *new)
 	*l = *new;
 }
 
-/* The next folios of one order that follow each other, or false. */
+/* The next consecutive folios of one order, or false. */
 static bool next_run(struct recorder *r, char **at, struct line *ret)
 {
 	ret->nr = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Recording what a kernel reads ahead. Owns the recorder that its parts share: the calls on the
- * file (record_calls.c), the trace of what they brought (record_trace.c), and the order of both
- * (record.c).
+ * Records the readahead of a kernel. Has the state that the parts of the recorder share: the calls
+ * on the file (record_calls.c), the trace of the pages they brought (record_trace.c), and the order
+ * of both (record.c).
  */
 #ifndef RECORDER_H
 #define RECORDER_H
@@ -14,7 +14,7 @@
 
 #include "patterns.h"
 
-/* "NUMBER FIRST+PAGES@ORDER", of which those that go on in equal steps are told together. */
+/* "NUMBER FIRST+PAGES@ORDER"; runs with equal steps are printed together. */
 struct line {
 	size_t number, every, repeat;
 	uint64_t first, nr;
@@ -32,11 +32,11 @@ struct recorder {
 	size_t buffer_bytes;
 	unsigned char seen[PATTERN_PAGES];
 	struct line last;
-	bool disturbed; /* pages left: somebody else empties caches */
+	bool disturbed; /* pages left: another process drops caches */
 	FILE *out;
 };
 
-/* Writes a file of a directory, or ends the program. */
+/* Writes to a file of a directory, or exits. */
 void put(const char *dir, const char *name, const char *text);
 
 /* One call of a pattern, on the open and mapped file. */
@@ -44,9 +44,10 @@ void call_make(struct recorder *r, const struct call *c);
 
 /* Events of this process on the file, in the instance of tracefs. */
 void trace_start(struct recorder *r, const char *fstype);
-/* What came since is forgotten. */
+/* Discards earlier events. */
 void trace_forget(struct recorder *r);
-/* What call number brought, as a line; lines alike may wait to be told together. */
+/* Prints the pages that call number brought, as a line; equal lines may be printed together
+ * later. */
 void trace_tell(struct recorder *r, size_t number);
 void trace_flush(struct recorder *r);
 

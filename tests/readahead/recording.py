@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes a recording with readahead_record on a mounted filesystem: its bdi, its io_pages, tracefs.
+"""Makes a recording with readahead_record on a mounted filesystem: with its bdi, its io_pages,
+tracefs.
 
-Run as a program in a guest: recording.py RECORD PLACE FSTYPE OUT.
-"""
+Run as a program in a guest: recording.py RECORD PLACE FSTYPE OUT."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ import tempfile
 
 TRACEFS = "/sys/kernel/tracing"
 PAGE_KB = 4
-# Of every backing device that is no disk (VM_READAHEAD_PAGES of the kernel).
+# Of every backing device that is not a disk (VM_READAHEAD_PAGES of the kernel).
 IO_PAGES_ELSEWHERE = 32
 
 
 def tracefs(stack):
-    """Where it is mounted; in a place of its own where it is not."""
+    """Its mount point; if not mounted, it is mounted in a new place."""
     if not os.path.isdir(f"{TRACEFS}/events"):
         place = stack.enter_context(tempfile.TemporaryDirectory(prefix="cachemon-trace."))
         if subprocess.run(["mount", "-t", "tracefs", "trace", place],
@@ -29,7 +29,7 @@ def tracefs(stack):
 
 
 def instance(stack, root):
-    """A trace buffer that nobody else writes to."""
+    """A trace buffer of its own."""
     path = f"{root}/instances/cachemon-{os.getpid()}"
     os.mkdir(path)
     stack.callback(os.rmdir, path)

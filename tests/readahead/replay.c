@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* readahead_replay [RECORDING...]: how many runs of each the model has exactly. Default: stdin. */
+/* readahead_replay [RECORDING...]: prints how many runs of each the model reproduces exactly.
+ * Default: stdin. */
 #include <err.h>
 #include <stdio.h>
 

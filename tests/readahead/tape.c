@@ -43,7 +43,7 @@ static void put_open(struct tape *t, unsigned int kb)
 	}
 }
 
-/* What a recorder would have seen of a call that brings pages. */
+/* The record of a call that brings pages. */
 static void put_call(struct tape *t, const struct call *c, bool brings)
 {
 	struct trace_event e = {.description = c->stream, .pos = c->pos, .len = c->count};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A recorded run as the trace of a file: what a recorder would have seen of its calls, and the
- * pages that the kernel brought at each.
+ * A recorded run as the trace of a file: the events that a recorder would have seen of its calls,
+ * and the pages that the kernel brought at each.
  */
 #ifndef READAHEAD_TAPE_H
 #define READAHEAD_TAPE_H
@@ -23,7 +23,7 @@ struct tape {
 
 /* false: the recording has no such run. */
 bool tape_record(struct tape *ret, FILE *recording, const char *pattern, unsigned int kb);
-/* One event more. */
+/* Appends an event. */
 void tape_put(struct tape *t, const struct trace_event *e);
 void tape_free(struct tape *t);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* readahead_tape RECORDING PATTERN KB: a recorded run as the data of a trace_chunk, on stdout. */
+/* readahead_tape RECORDING PATTERN KB: prints a recorded run as the data of a trace_chunk. */
 #include <stdio.h>
 #include <stdlib.h>
 

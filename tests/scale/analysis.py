@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The analysis of a large run, and its report for programs: CPU time, memory, bytes, and that no hot
-query goes through a whole table.
+"""The analysis of a large run, and its report for programs: CPU time, memory, bytes, and that no
+frequent query scans a whole table.
 
-The database is made here: a million files in directories, a day of intervals of a second. Once as the
-store keeps it (8192 files with a row, old intervals rolled up, 256 files an interval), and once with a
-row for each file and each second, which no writer leaves but a reader must bear."""
+The database is made here: a million files in directories, a day of intervals of one second. Once
+as the store keeps it (8192 files with a row, old intervals merged, 256 files per interval), and
+once with a row for each file and each second, which no writer leaves but a reader must handle."""
 
 import glob
 import itertools
@@ -45,7 +45,7 @@ COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "dema
 
 
 def numbers(rng, scale=1):
-    """Counters of a file that was read in order, some of it in vain."""
+    """Counters of a file that was read in order, with some wasted prefetch."""
     lookups = rng.randrange(200, 400) * scale
     misses, wasted = lookups // 10, lookups + rng.randrange(lookups)
     row = dict.fromkeys(COUNTS, 0)
@@ -59,7 +59,7 @@ def numbers(rng, scale=1):
 
 
 def pool(rng, scale=1):
-    """A few hundred of them, in turns: a database needs millions."""
+    """A few hundred of them, repeated: a database needs millions."""
     return itertools.cycle([numbers(rng, scale) for _ in range(509)])
 
 
@@ -129,7 +129,7 @@ def make(path, count, rolled):
 
 
 def run(cachemon, path, verb="advise"):
-    """The verb as a process: its JSON, CPU seconds and the most memory it had."""
+    """Runs the verb: returns its JSON, CPU seconds and peak memory."""
     with tempfile.TemporaryFile() as out:
         pid = os.fork()
         if not pid:
@@ -164,7 +164,7 @@ def sums_of(tree):
 
 
 def judge_report(case):
-    """Bounded, and as exact as the sums that sqlite makes of all intervals."""
+    """Bounded, and as exact as sqlite's sums of all intervals."""
     path = make(case.path("run.db"), part.options.count, True)
     db = sqlite3.connect(path)
     made = [name for name in COUNTS if name != "resident_unused"]
@@ -211,7 +211,7 @@ def report_for_programs(case):
     return judge_report(case)
 
 
-# Views are whole where they have been built.
+# Views are complete only in a build.
 BUILD = os.environ.get("CACHEMON_BUILD") or os.path.join(REPO, "build")
 
 
@@ -222,7 +222,7 @@ def texts(*pattern):
 
 
 def stand_ins(db):
-    """As cachemon/db/views.c makes them: what the schema does not have."""
+    """As created by cachemon/db/views.c: objects that the schema lacks."""
     with open(os.path.join(REPO, "cachemon", "db", "views.c"), encoding="utf-8") as f:
         source = f.read()
     source = re.sub(r'"\s*\n\s*"', "", source[:source.index("enum { NR_NEEDED")])
@@ -242,8 +242,8 @@ def roots_of(db):
 
 
 def scans_of(program, roots):
-    """The tables of the database that a query goes through as a whole, by what its program opens and
-    rewinds: names in a query plan are aliases."""
+    """The tables of the database that a query scans completely, from the opens and rewinds of
+    its bytecode, because a query plan has only aliases."""
     cursors, found = {}, []
     for opcode, p1, p2, p3 in program:
         if opcode == "OpenRead":
@@ -283,7 +283,7 @@ def plans(case):
 
 
 def prepared(case, path, argv):
-    """[(query, [(opcode, p1, p2, p3), ...]), ...] of a run of the program: prepared.c."""
+    """[(query, [(opcode, p1, p2, p3), ...]), ...] of a run of the program, from prepared.c."""
     told = case.path("prepared")
     env = {**os.environ, "LD_PRELOAD": case.helper("prepared", "-shared", "-fPIC"), "PREPARED": told}
     done = subprocess.run([case.cachemon, *argv, "--db", path], env=env, stdout=subprocess.DEVNULL,
@@ -298,8 +298,8 @@ def prepared(case, path, argv):
 
 @part.case("nor does any that the readers ask")
 def asked(case):
-    """As SQLite prepares them, on the reader's own connection. With more files than are analysed one pass
-    chooses the heaviest."""
+    """As prepared by SQLite, on the reader's own connection. If there are more files than are
+    analysed, one scan selects the most active ones."""
     path = make(case.path("run.db"), FILES_MAX - FILES_MAX % PER_DIR, True)
     db = sqlite3.connect(path)
     db.execute("INSERT INTO advice (job_id, dev_major, dev_minor, ino, gen, kind, call, calls) "

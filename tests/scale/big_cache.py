@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A job that holds 10 GiB of page cache: read once from the disk, once more from the cache. Every
-total exact, every page known, memory and database bounded.
+"""A job with 10 GiB of page cache: read once from the disk, once more from the cache. Every
+total is exact, every page is tracked, memory and database are bounded.
 
-The file is sparse: a hole fills the page cache as data does, and needs no disk."""
+The file is sparse: a hole fills the page cache like data, and needs no disk."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def the_job(case):
     path = case.path("big")
 
     def fresh(_):
-        with open(path, "wb") as f:  # drops what an earlier run brought
+        with open(path, "wb") as f:  # drops the pages of an earlier run
             f.truncate(size)
         return ["big", path, BLOCK, 1]
 

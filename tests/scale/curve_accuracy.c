@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How far the miss-ratio curve of a sample is from the exact one: mean absolute error of LRU and
- * OPT, and how often the band holds the truth. usage: curve_accuracy SAMPLE SEEDS [hll]
- * Prints a line a trace: name, then figures. Judged by curve_accuracy.py.
+ * OPT, and how often the band contains the true value. usage: curve_accuracy SAMPLE SEEDS [hll]
+ * Prints one line per trace: name, then figures. Judged by curve_accuracy.py.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,14 +14,14 @@
 
 enum { PAGES = 262144, ACCESSES = 1000000, SIZES = 10 };
 
-/* Of 256: small caches, where few pages decide, and large ones. */
+/* Of 256: small caches, which depend on few pages, and large ones. */
 static const uint32_t sizes[SIZES] = {1, 2, 4, 8, 16, 32, 64, 96, 128, 192};
 
 struct truth {
 	double lru[SIZES], opt[SIZES];
 };
 
-/* How the distinct pages are told. */
+/* How the number of distinct pages is known. */
 enum distinct { COUNTED, ESTIMATED, NOT_KNOWN };
 
 struct error {
@@ -58,7 +58,7 @@ struct sampled {
 	uint32_t *entries, *hashes, *number;
 };
 
-/* The threshold at which so many of the distinct pages are below. */
+/* The threshold below which that many of the distinct pages are. */
 static uint64_t threshold_of(const struct trace *t, const uint32_t *hash, uint32_t pages)
 {
 	uint32_t *seen = malloc(t->nr_pages * sizeof(*seen));
@@ -122,7 +122,7 @@ static void sample_free(struct sampled *s)
 	free(s->number);
 }
 
-/* Errors of an estimate of M: deterministic ones of a normal distribution's size. */
+/* Errors of an estimate of M: fixed ones, of the size of a normal distribution. */
 static double estimate_of(double distinct, double error, uint64_t seed)
 {
 	double u = ((double)(mix(seed * 77 + 5) >> 11) + 0.5) / 9007199254740992.0;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The miss-ratio curve of a sample against exact LRU and OPT; needs no privileges.
+"""The miss-ratio curve of a sample, compared with exact LRU and OPT; needs no privileges.
 
-Five traces of a million accesses to 262,144 pages, ten cache sizes each. The mean error over ten hash
-seeds is at most 0.01 with 8,192 sampled pages, and the band holds the truth in 90 % of the cells.
-"""
+Five traces of a million accesses to 262,144 pages, ten cache sizes each. The mean error over ten
+hash seeds is at most 0.01 with 8,192 sampled pages, and the band contains the true value in 90 %
+of the cells."""
 
 import os
 import subprocess
@@ -15,8 +15,8 @@ SAMPLED = 8192
 ERROR_MAX = 0.01
 HELD_MIN = 0.9
 TRACES = 5
-# Counts of a sample, an error of the distinct pages, no knowledge of them: the last is held to its
-# band alone, for the estimator without totals is known to be worse.
+# The sample's own counts, a count of distinct pages with an error, or none: for the last only the
+# band is checked, because the estimator without totals is known to be worse.
 HOW = (("counted", []), ("estimated", ["hll"]), ("not known", ["unknown"]))
 
 

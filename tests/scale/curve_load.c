@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A job whose reuse is known: single pages of a file, read in one of several orders. Enters a
- * cgroup first, so that all it caches is charged there.
- * usage: curve_load FILE PAGES LOOKUPS uniform|zipf|shuffled|cyclic|moving [CGROUP.PROCS]
+ * A job with known reuse: single pages of a file, read in one of several orders. Enters a cgroup
+ * first, so that all of its cache is charged there. usage: curve_load FILE PAGES LOOKUPS
+ * uniform|zipf|shuffled|cyclic|moving [CGROUP.PROCS]
  */
 #include <fcntl.h>
 #include <math.h>

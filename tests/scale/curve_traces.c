@@ -17,7 +17,7 @@ static void *allocate(size_t n, size_t size)
 	return p;
 }
 
-/* The finalizer of MurmurHash3's 64 bits. */
+/* The 64-bit finalizer of MurmurHash3. */
 uint64_t mix(uint64_t x)
 {
 	x ^= x >> 33;
@@ -37,7 +37,7 @@ static uint32_t below(uint64_t *state, uint32_t n)
 	return (uint32_t)(uniform(state) * n);
 }
 
-/* Which item of rank r is is scattered: neighbours in rank are none in number. */
+/* The item of rank r is scattered: neighbours in rank are not neighbours in number. */
 struct zipf {
 	double *sum;
 	uint32_t *item;
@@ -235,7 +235,7 @@ size_t exact_opt_misses(const struct trace *t, uint32_t cache_pages)
 			while (cached == cache_pages) {
 				struct use u = heap_pop(heap, &nr);
 
-				/* Entries of earlier uses were left in the heap. */
+				/* Outdated entries of earlier uses may be in the heap. */
 				if (due[u.page] != u.next)
 					continue;
 				due[u.page] = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reference strings to judge the miss-ratio curve by, and the exact answer for each: LRU as a
+ * Reference strings for judging the miss-ratio curve, and the exact answer for each: LRU as a
  * linked list, OPT with a heap of next uses, one cache size at a time. Shares no code with the
  * advisor.
  */
@@ -14,13 +14,13 @@ struct trace {
 	const char *name;
 	uint32_t *pages;
 	size_t nr;
-	uint32_t nr_pages; /* numbers are below */
+	uint32_t nr_pages; /* all page numbers are below this */
 	uint32_t distinct;
 };
 
 enum { TRACES = 5 };
 
-/* The i-th of TRACES; always the same. Exits when there is no memory. */
+/* Trace i of TRACES, always the same. Exits if out of memory. */
 void trace_make(int i, uint32_t nr_pages, size_t nr, struct trace *ret);
 void trace_free(struct trace *t);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The database of a run that goes on for more than a day: how much it grows by in each hour, with
-more files in use than get a row and every counter moving; that its sums stay exact; and that memory
-stays as large as it is, with SQLite's page cache full."""
+"""The database of a run longer than a day: its growth in each hour, with more active files than
+get a row and every counter changing; its sums stay exact; and memory stays constant once
+SQLite's page cache is full."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from faultlib.watch import Db  # noqa: E402
 
 part = Part("database_growth", __doc__, count=("hours of a database", 27, 3))
 INTERVAL_S = 10
-# An hour is 60 rows of a minute, each with 256 files; 400 bytes a file are more than counters of a
-# busy job take. After a day the rows are of a quarter of an hour; in the hour in between both are.
+# An hour is 60 rows of a minute, each with 256 files; 400 bytes per file are more than the counters
+# of a busy job take. After a day the rows are of 15 minutes; in the hour in between there are both.
 HOUR_BYTES, LATE_HOUR_BYTES, LOG_BYTES = 6_200_000, 1_000_000, 17_000_000
 DAY_H = 24
-# All files have been seen in the first hour. When an hour ends a little may be allocated for what
-# is under way: measured were 4 kB.
+# All files have been seen in the first hour. At the end of an hour a little may be allocated for
+# work in progress: measured were 4 kB.
 HEAP_SLACK = 16 << 10
 
 

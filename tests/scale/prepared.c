@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: each query that the program prepares, also one that fills a table of its own, is
- * added to the file PREPARED as SQLite would run it: the text, a unit separator, the lines "opcode
+ * For LD_PRELOAD: each query that the program prepares, including those that fill its own tables,
+ * is appended to the file PREPARED as run by SQLite: the text, a unit separator, the lines "opcode
  * p1 p2 p3" of EXPLAIN, a record separator.
  */
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static void tell(FILE *to, sqlite3 *db, const char *text, prepare_fn *prepare)
 	sqlite3_free(sql);
 }
 
-/* One in memory is made by the program, and has no rows of a run. */
+/* A database in memory is made by the program, and has no rows of a run. */
 static int has_file(sqlite3 *db)
 {
 	const char *name = sqlite3_db_filename(db, "main");
@@ -54,7 +54,7 @@ int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int bytes, sqlite3_stmt **r
 			abort();
 	}
 	rc = prepare(db, sql, bytes, ret, tail);
-	/* SQLite's own look at the schema has no text. */
+	/* SQLite's own reads of the schema have no text. */
 	if (rc == SQLITE_OK && has_file(db) && sqlite3_sql(*ret) &&
 	    (sqlite3_stmt_readonly(*ret) || !strncmp(sqlite3_sql(*ret), "INSERT", 6)))
 		tell(to, db, sqlite3_sql(*ret), prepare);

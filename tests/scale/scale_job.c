@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Jobs of a size that matters, which know what they did: each read is framed by cachestat(2), and
- * the sums go to OUT as one object of JSON. Knows nothing of cachemon.
+ * Large jobs that count their own reads: cachestat(2) is called before and after each read, and the
+ * sums go to OUT as one JSON object. Independent of cachemon.
  *
  *   make DIR FILES           sparse files of one to three pages, PER_DIR of them in a directory
  *   small OUT DIR FILES      reads each once, every fourth in calls of a page, the others in one
- *   big OUT FILE BLOCK MORE  reads a file from its beginning to its end, and MORE times again
- *   nothing OUT              what each start does anyway
- *   peak OUT CMD...          runs CMD; OUT: its peak of resident memory, its status
+ *   big OUT FILE BLOCK MORE  reads a file from beginning to end, and MORE times again
+ *   nothing OUT              only starts
+ *   peak OUT CMD...          runs CMD; OUT: its peak resident memory, its status
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +25,13 @@
 #endif
 
 enum { PER_DIR = 1000, PAGE = 4096 };
-/* No window of readahead reaches further beyond the read that caused it. */
+/* No readahead window reaches further beyond its read. */
 #define REACH (64L << 20)
 
 static struct {
 	unsigned long long files, read_calls, read_bytes, lookups, misses, added;
-	unsigned long long disturbed; /* pages that were gone although they were just read */
-	unsigned long long resident;  /* at the end, big only */
+	unsigned long long disturbed; /* pages that were gone right after their read */
+	unsigned long long resident;  /* at the end; only `big` */
 } sum;
 
 static void __attribute__((noreturn)) fail(const char *what)
@@ -52,7 +52,7 @@ static unsigned long long number(const char *s)
 	return n;
 }
 
-/* Pages of the range that are in the cache. */
+/* Cached pages of the range. */
 static unsigned long long cached(int fd, long at, long length)
 {
 	unsigned long long range[2] = {(unsigned long long)at, (unsigned long long)length};
@@ -79,7 +79,7 @@ static long read_at(int fd, char *buf, size_t size, long at, long file_size)
 	if (got != end - at)
 		fail("pread");
 	n = cached(fd, first, length + REACH);
-	if (n < before) /* then nothing can be said of what was added */
+	if (n < before) /* then the added pages are not known */
 		sum.disturbed += before - n;
 	else
 		sum.added += n - before;
@@ -184,7 +184,7 @@ static void tell(const char *path)
 		fail(path);
 }
 
-/* The kernel's own mark, which no sampling can miss. It also holds what CMD itself waited for. */
+/* The kernel's own peak, which no sampling can miss. It includes children that CMD waited for. */
 static void peak(const char *out, char **argv)
 {
 	struct rusage usage;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A job that reads a million small files once: every total exact, memory and database bounded.
+"""A job that reads a million small files once: every total is exact, memory and database are
+bounded.
 
-The files are sparse: a hole fills the page cache as data does, and needs no disk."""
+The files are sparse: a hole fills the page cache like data, and needs no disk."""
 
 import os
 import sys
@@ -73,7 +74,8 @@ big.case("the law holds, what is lost is counted", lambda _, run: judge.losses(r
 
 @part.case("each directory is exact")
 def directories(_):
-    """What had to go to the rest of the files, where the map of rows was full, is missed there."""
+    """Counts that went to the rest of the files, because the map of rows was full, are missing
+    there."""
     measured, row = big.get(), big.get().db.run()
     rows = measured.db.rows("SELECT CAST(path AS TEXT) AS path, files, read_calls, read_bytes, "
                             "lookups FROM directory WHERE CAST(path AS TEXT) LIKE ?",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * store_growth DB HOURS INTERVAL_S: what the database of a long run grows by in each hour, at
- * worst: in each interval more files in use than get a row, every counter moving by numbers of a
- * busy job. Time is the samples' own, so that a day takes minutes. Prints a line of JSON an hour:
- * size of the file, of its log, and that of the pages which are free for what comes; the most that
- * SQLite had of pages in memory, and what is allocated beside those that it has.
+ * store_growth DB HOURS INTERVAL_S: the hourly growth of the database of a long run, in the worst
+ * case: in each interval more active files than get a row, with every counter changing as in a busy
+ * job. Time is that of the samples, so that a day takes minutes. Prints one line of JSON per hour:
+ * size of the file and of its log, size of the free pages, the largest size of SQLite's page cache,
+ * and other allocated memory.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -39,7 +39,7 @@ static uint64_t below(uint64_t n)
 	return state % n;
 }
 
-/* The same files are not in use all the time, nor at random: a dataset is gone through. */
+/* The active files change, but not randomly: a dataset is read in order. */
 static void make_sample(struct sample *s, uint64_t second, uint64_t interval_s)
 {
 	memset(s, 0, sizeof(*s));
@@ -138,7 +138,7 @@ static void tell(const char *path, uint64_t hours, const struct ledger *l)
 		       ask(path, "SELECT sum(lookups) FROM job_interval WHERE job_id = "
 				 "(SELECT id FROM job WHERE slot = 1)"));
 	fflush(stdout);
-	/* Who asks takes pages too; the most of the next hour is to be the store's. */
+	/* This query uses page cache too; the next hour's maximum must be the store's. */
 	sqlite3_status64(SQLITE_STATUS_PAGECACHE_OVERFLOW, &cache, &most, 1);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Advice calls, counted one by one: --advice calls against what a job asked for."""
+"""Advice calls are counted one by one: --advice calls, compared with what the job requested."""
 
 import ctypes
 import json
@@ -28,8 +28,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def work_every_call(path):
-    """Each kind by each call, another number of times each, over pages 1 to 4 and to the end. Tells
-    what came and went by the kernel's own count."""
+    """Each kind by each call, a different number of times each, over pages 1 to 4 and to the
+    end. Reports the pages that came and went by the kernel's own count."""
     fd = os.open(path, os.O_RDONLY)
     moved = {}
 
@@ -45,7 +45,7 @@ def work_every_call(path):
     for kind, number in FADVISE.items():
         for _ in range(TIMES[kind]):
             advise(f"fadvise {kind}", os.posix_fadvise, fd, PAGE, 4 * PAGE, number)
-        os.pread(fd, PAGE, 4 * PAGE)  # what was brought has arrived, and can be dropped
+        os.pread(fd, PAGE, 4 * PAGE)  # the pages have arrived, and can be dropped
     advise("fadvise dontneed", os.posix_fadvise, fd, 8 * PAGE, 0, FADVISE["dontneed"])
     area = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
     for kind in MADVISE:
@@ -58,7 +58,7 @@ def work_every_call(path):
 
 
 def work_nothing_to_count(path):
-    """Memory that is no file, a pipe, a descriptor that is not open, advice that does not exist."""
+    """Anonymous memory, a pipe, a closed descriptor, an unknown advice."""
     area = mmap.mmap(-1, 16 * PAGE)
     area.madvise(mmap.MADV_WILLNEED)
     area.madvise(mmap.MADV_HUGEPAGE)

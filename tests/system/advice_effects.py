@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ledger of advice without the hook on every system call: calls that moved pages are told apart,
-also the same call once an epoch."""
+"""The ledger of advice without a hook on every system call: calls that moved pages are counted
+one by one, even the same call once per epoch."""
 
 import ctypes
 import mmap
@@ -35,7 +35,8 @@ def row_of(job, path, kind):
 
 
 def run_job(world, stack, verb):
-    """The row of that advice, and by how many pages each call changed the cache, says the kernel."""
+    """The row of that advice, and the pages that each call added or removed, by the kernel's
+    count."""
     path, told = world.cold(), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full"],
                              [sys.executable, ME, "--work", verb, path, told])
@@ -108,7 +109,7 @@ def process_madvise(area_at, pages, advice):
 
 
 def work_mapped(verb, path, told):
-    """Brought by process_madvise, or read through the mapping, paged out and read again."""
+    """Brought by process_madvise, or read through the mapping, then paged out and read again."""
     fd = os.open(path, os.O_RDONLY)
     libc.mmap.restype = ctypes.c_void_p
     at = libc.mmap(None, ctypes.c_size_t(COLD_PAGES * PAGE), mmap.PROT_READ, mmap.MAP_PRIVATE, fd,
@@ -116,11 +117,11 @@ def work_mapped(verb, path, told):
     pages = COLD_PAGES // 2
     if verb == "process_willneed":
         process_madvise(at, 16, mmap.MADV_WILLNEED)
-        os.pread(fd, PAGE, 0)  # the same call with no read between counts as one
+        os.pread(fd, PAGE, 0)  # the same call without a read between counts as one
         process_madvise(at + 64 * PAGE, 16, mmap.MADV_WILLNEED)
         moved = [cached_pages(fd)]
     else:
-        for page in range(pages):  # what is not mapped is not paged out
+        for page in range(pages):  # only mapped pages are paged out
             ctypes.c_char.from_address(at + page * PAGE).value
         before = cached_pages(fd)
         if verb == "pageout":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What became of the pages that advice brought or dropped: figures that are known because each page
-was read, evicted or left alone on purpose, and what was cached by cachestat(2)."""
+"""The fates of pages that advice brought or dropped. They are known, because each page was read,
+evicted or left alone on purpose, and cachestat(2) reports what was cached."""
 
 import contextlib
 import ctypes
@@ -18,14 +18,14 @@ from syslib.reads import NR_CACHESTAT, PAGE, cached_pages, drop  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 PAGES = 512
-BLOCK = 16  # pages of a call: fewer than the kernel cuts at
+BLOCK = 16  # pages per call: fewer than the kernel's limit
 FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
 
 part = Part(__doc__)
 
 
 class Run:
-    """A job that does as it is told, and who watches it."""
+    """A job that obeys orders, and its watch."""
 
     def __init__(self, world, stack, options=("--level", "full")):
         self.job = Worker(stack)
@@ -34,7 +34,7 @@ class Run:
         self.watch.wait_started()
 
     def advise(self, order, path, first, pages):
-        """A call for each block; returns when all has arrived."""
+        """One call per block; returns when all pages have arrived."""
         for page in range(first, first + pages, BLOCK):
             self.job.do(order, path, page, BLOCK)
         self.job.do("wait", path, first, pages)
@@ -130,7 +130,7 @@ def neighbours_of_two_kinds_are_not_told_apart(world, stack):
 
 @part.case
 def brought_again_and_again(world, stack):
-    """Four rounds: a part is used, the rest evicted, and all is brought again."""
+    """Four rounds: a part is used, the rest is evicted, and everything is brought again."""
     path = world.cold(PAGES)
     run = Run(world, stack)
     for _ in range(4):
@@ -144,7 +144,7 @@ def brought_again_and_again(world, stack):
 
 @part.case
 def a_page_that_reads_brought_is_not_of_the_advice(world, stack):
-    """Evicted, and brought by a read: from then on it is the read's."""
+    """Evicted, then brought by a read: now they are pages of the read."""
     path = world.cold(PAGES)
     run = Run(world, stack)
     run.job.do("random", path)
@@ -157,7 +157,7 @@ def a_page_that_reads_brought_is_not_of_the_advice(world, stack):
 
 @part.case
 def read_at_once(world, stack):
-    """Whoever comes early waits: each page is used, on time or late, as the file's counters say."""
+    """An early reader waits: each page is used, in time or late, as in the file's counters."""
     path = world.cold(PAGES)
     run = Run(world, stack)
     for page in range(0, PAGES, BLOCK):
@@ -184,7 +184,7 @@ CALLS = ("--level", "full", "--advice", "calls")
 
 @part.case
 def asked_and_cached_already(world, stack):
-    """Holes of all sizes, small and large folios, a file with three levels of tree."""
+    """Holes of all sizes, small and large folios, a file whose page tree has three levels."""
     path = world.cold(20000)
     run = Run(world, stack, CALLS)
     fd = os.open(path, os.O_RDONLY)
@@ -216,7 +216,7 @@ def one_page_and_nothing(world, stack):
     run.job.do("willneed", path, 0, 1)
     run.job.do("wait", path, 0, 1)
     run.job.do("willneed", path, 0, 1)
-    run.job.do("willneed", path, 5, 1)  # behind the end
+    run.job.do("willneed", path, 5, 1)  # beyond the end
     row = run.rows(path)["fadvise", "willneed"]
     equal("calls, asked, brought, redundant",
           [row[n] for n in ("calls", "pages_asked", "pages_brought", "redundant_pages")],
@@ -243,14 +243,14 @@ def dropped_and_read_again(world, stack):
     run.job.do("read", path, 0, PAGES)
     run.job.do("dontneed", path, 0, PAGES)
     run.job.do("read", path, 0, PAGES, 2)
-    # By a stranger: what comes again now was not dropped by the job.
+    # Dropped by another process: pages that return now were not dropped by the job.
     evict(path)
     run.job.do("read", path, 0, PAGES, 2)
-    # A second time, a part: of those, and of what came back.
+    # A part a second time: some of those, and some that came back.
     run.job.do("dontneed", path, 0, 128)
     run.job.do("read", path, 0, PAGES)
     row = run.rows(path)["fadvise", "dontneed"]
-    # At the end the even ones of 128 come again a second time, and for the first time the odd ones.
+    # At the end the even pages of 128 return a second time, and the odd ones the first time.
     again = PAGES // 2 + PAGES // 2 + 64
     equal("calls", row["calls"], 2)
     equal("dropped", row["pages_dropped"], PAGES + 64)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report as a page, in Chromium: all parts there, nothing fetched, nothing run that came in a name;
-without scripts, on paper, dark, narrow and wide; what axe-core finds wrong; a large run."""
+"""The report as a page in Chromium: all parts are there, nothing is fetched, and no name is
+executed. It works without scripts, on paper, dark, narrow and wide. axe-core finds nothing
+wrong. A large run."""
 
 import contextlib
 import os
@@ -42,7 +43,7 @@ def all_parts_there(browser, pages):
 
 @page_case(part)
 def what_opens_first(browser, pages):
-    """The verdict, the grades and the first thing to change are above the fold of a desk."""
+    """The verdict, the grades and the first fix are above the fold on a desktop."""
     browser.open(pages["rich"])
     tops = browser.js("return ['h1', '.grades', '.card'].map(s => "
                       "document.querySelector(s).getBoundingClientRect().top)")
@@ -56,7 +57,8 @@ FOLDS = ((1280, 800), (400, 800))
 
 @page_case(part)
 def above_the_fold(browser, pages):
-    """What was run and by whom, the verdict, the first fix and its gain are seen before anybody scrolls."""
+    """The command, its user, the verdict, the first fix and its gain are visible without
+    scrolling."""
     browser.open(pages["rich"])
     try:
         for width, height in FOLDS:
@@ -74,7 +76,7 @@ def above_the_fold(browser, pages):
 
 @page_case(part)
 def names_are_inert(browser, pages):
-    """A name as it would be if nothing had made it inert: the policy of the page is enough."""
+    """A name as it would be without any escaping: the policy of the page is enough."""
     browser.open(pages["rich"])
     equal("title", browser.js("return document.title.slice(0, 16)"), "cachemon report:")
     check(reportwork.MARKUP in browser.js("return document.body.textContent"), "the name is not told as it is")
@@ -99,7 +101,7 @@ def names_are_inert(browser, pages):
 
 @page_case(part)
 def without_scripts(browser, pages):
-    """All of it is there, in the same words; folds open all the same."""
+    """Everything is there, in the same words; folds still open."""
     browser.open(pages["rich"])
     text = "return document.querySelector('main').textContent.replace(/\\s+/g, '').length"
     bare = ("const m = document.querySelector('main').cloneNode(true);"
@@ -111,7 +113,7 @@ def without_scripts(browser, pages):
     equal("buttons that do nothing", browser.js("return document.querySelectorAll('button').length"), 0)
     equal("characters", browser.js(text), with_script)
     on_paper = browser.printed()
-    for words in ("What to change", "Which parts of files", "How it was measured", "part-00059.bin"):
+    for words in ("What to change", "Parts of files that were read", "Measurement", "part-00059.bin"):
         check(words in on_paper, f"not on paper: {words}")
     summary = browser.find("#measured summary")[0]
     summary.click()
@@ -120,7 +122,7 @@ def without_scripts(browser, pages):
 
 @page_case(part)
 def on_paper(browser, pages):
-    """All parts, folds open, all rows; then the page is as it was."""
+    """All parts, open folds, all rows; afterwards the page is as before."""
     browser.media(prefers_color_scheme="dark")
     for kind, path in pages.items():
         browser.open(path)
@@ -132,7 +134,7 @@ def on_paper(browser, pages):
                                 ".filter(e => !e.closest('.numbers')).map(e => e.textContent)"):
             check(re.sub(r"\s+", "", title).lower()[:30] in text, f"{kind}, not on paper: {title}")
         check(kind in PARTS_OF or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
-        # A4 less its margins, at what Chromium takes for an inch.
+        # A4 minus its margins, at Chromium's size of an inch.
         browser.media("print")
         browser.size(718)
         browser.open_folds()
@@ -153,8 +155,8 @@ def squeezed(text):
 
 @page_case(part)
 def ends_of_paper(browser, pages):
-    """Where a sheet ends no picture and no code is cut in two, a table has two rows at least on either side, and
-    on the next one its head again."""
+    """At the end of a sheet, no picture and no code is cut in two. A table has at least two rows
+    on either side, and repeats its head on the next sheet."""
     for kind, path in pages.items():
         browser.open(path)
         sheets = [squeezed(sheet) for sheet in browser.printed().split("\f")]
@@ -176,7 +178,8 @@ def ends_of_paper(browser, pages):
 
 
 def rows_of_table(kind, sheets, head, rows):
-    """Whether it goes over the end of a sheet. Rows whose cells are lines beside each other are passed over."""
+    """Whether it crosses the end of a sheet. Rows whose cells have several lines are not
+    checked."""
     where = [[i for i, sheet in enumerate(sheets) if row in sheet] for row in rows]
     if not all(len(places) == 1 for places in where):
         return False
@@ -204,7 +207,7 @@ def widths(browser, pages):
 
 @page_case(part)
 def names_break_between_their_parts(browser, pages):
-    """A path of several lines: a part of it that has room on one is on one."""
+    """In a path of several lines, a part that fits on one line is on one."""
     for kind, path in pages.items():
         browser.open(path)
         browser.open_folds()
@@ -222,7 +225,7 @@ def names_break_between_their_parts(browser, pages):
 
 @page_case(part)
 def captions_are_read_at_once(browser, pages):
-    """What stands above a table that is wider than the page is no wider than the page."""
+    """The text above a table that is wider than the page is not wider than the page."""
     browser.size(360)
     for kind, path in pages.items():
         browser.open(path)
@@ -237,7 +240,7 @@ def captions_are_read_at_once(browser, pages):
 
 
 def overlapping(browser):
-    """Words of a picture that lie on each other."""
+    """Words of a picture that overlap."""
     return browser.js("""
         return [...document.querySelectorAll('.picture, .flow')].flatMap(p => {
             const boxes = [...p.querySelectorAll('text')].filter(t => t.checkVisibility({visibilityProperty: true}))
@@ -269,7 +272,7 @@ def words_of_pictures(browser, pages):
 
 @page_case(part)
 def as_the_reader_wants_it(browser, pages):
-    """Forced colours keep pictures and focus; less motion means none."""
+    """Forced colours keep pictures and focus; reduced motion means none."""
     browser.media(prefers_reduced_motion="reduce")
     browser.open(pages["rich"])
     equal("scrolling", browser.js("return getComputedStyle(document.documentElement).scrollBehavior"), "auto")
@@ -289,7 +292,8 @@ def as_the_reader_wants_it(browser, pages):
 
 @page_case(part)
 def accessible(browser, pages):
-    """Nothing is found by axe-core: light, dark, narrow; with folds open, which shows all, and once shut."""
+    """axe-core finds nothing: light, dark, narrow; with open folds, which show everything, and
+    once with closed ones."""
     script = chromium.axe_core()
     for kind, scheme, width, folds in (
             ("rich", "light", 1280, "shut"), ("rich", "light", 1280, "open"), ("rich", "dark", 1280, "open"),
@@ -307,7 +311,8 @@ def accessible(browser, pages):
 
 @page_case(part)
 def a_million_files_and_a_day(browser, pages):
-    """What scale/analysis.py makes, at most 1 MB of page, opened in 2 s of the browser's own time."""
+    """The database of scale/analysis.py: a page of at most 1 MB, opened within 2 s of the
+    browser's own time."""
     from scale import analysis
     path = os.path.join(os.path.dirname(pages["rich"]), "scale.db")
     count = 1_000_000 if part.full else 50_000

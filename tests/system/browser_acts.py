@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can be done with a report in a browser, by the mouse and by keys: sorting, filtering, zoom, copying,
-folds, going from one stop to the next."""
+"""Actions in a browser, by mouse and keys: sorting, filtering, zooming, copying, folding, and
+moving the focus."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def column(browser, number):
 
 
 def in_units(text):
-    """Of "10.0 ms", "1,234", ">=3" the number."""
+    """The number in "10.0 ms", "1,234", ">=3"."""
     found = re.match(r"[<>=~]*([\d.,]+) ?(\w*)", text)
     units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "m": 60}
     return float(found[1].replace(",", "")) * units.get(found[2], 1) if found else None
@@ -32,7 +32,8 @@ def in_units(text):
 
 @page_case(part)
 def sorting(browser, pages):
-    """By the mouse and by keys; numbers by what they are, not known last, equal ones as they stood."""
+    """By mouse and by keys; numbers by value, unknown ones last, equal ones in their previous
+    order."""
     browser.open(pages["rich"])
     heads = browser.js("return [...document.querySelectorAll('#files table')[0].tHead.rows[0].cells]"
                        ".map(c => c.textContent)")
@@ -67,7 +68,7 @@ def rows_shown(browser):
 
 @page_case(part)
 def filtering(browser, pages):
-    """Long tables are short at first, and all of them is searched."""
+    """Long tables are cut at first, but a search covers all of their rows."""
     browser.open(pages["rich"])
     names = column(browser, 0)
     check(len(rows_shown(browser)) == 10 < len(names), f"{len(rows_shown(browser))} rows of {len(names)}")
@@ -86,7 +87,7 @@ def filtering(browser, pages):
 
 @page_case(part)
 def the_list_of_runs(browser, pages):
-    """All of it at once, in any order, searched."""
+    """All rows at once, in any order, searched."""
     browser.open(pages["runs"])
     cells = ("return [...document.querySelector('#runs table').tBodies[0].rows].filter(r => r.checkVisibility())"
              ".map(r => r.cells[arguments[0]].textContent)")
@@ -103,7 +104,7 @@ def the_list_of_runs(browser, pages):
 
 
 def view(browser):
-    """Of each panel of the timelines, what part is shown: begin and length, 0 to 1."""
+    """The part that each panel of the timelines shows: begin and length, 0 to 1."""
     found = browser.js("return [...document.querySelectorAll('[data-zoom] .shapes')].map(s => "
                        "[s.viewBox.baseVal.x / 12000, s.viewBox.baseVal.width / 12000])")
     check(all(v == found[0] for v in found), f"panels show different parts: {found}")
@@ -111,13 +112,14 @@ def view(browser):
 
 
 def seconds(text):
-    """Of "5 s", "1m 30s", "2h"."""
+    """The seconds in "5 s", "1m 30s", "2h"."""
     return sum(float(number) * {"h": 3600, "m": 60, "s": 1}[unit]
                for number, unit in re.findall(r"([\d.]+) ?([hms])", text))
 
 
 def shown_is_named(browser):
-    """The places of the axis lie in what is shown, where they say that they are; so does what is told."""
+    """The ticks of the axis are in the visible part, at the time of their label; so is the text
+    of the announcement."""
     begin, end, x, wide, told, places = browser.js("""
         const p = document.querySelector('#time [data-zoom]');
         const view = p.querySelector('.shapes').viewBox.baseVal;
@@ -158,7 +160,8 @@ def zoom(browser, pages):
 
 @page_case(part)
 def zoom_of_two(browser, pages):
-    """Pictures beside each other show the same part, whichever of them is told to; it is said once."""
+    """Pictures of the same time show the same part, whichever of them is zoomed; it is announced
+    once."""
     browser.open(pages["compare"])
     equal("pictures over time", len(browser.find(".pair [data-zoom]")), 2)
     bars = browser.find(".pair .zoom")
@@ -183,7 +186,8 @@ def tip(browser):
 
 @page_case(part)
 def behind_the_end(browser, pages):
-    """Of two runs on one axis the shorter has nothing there, and the last row of its table is not told."""
+    """With two runs on one axis, the shorter one has no values after its end, and the last row
+    of its table is not announced."""
     browser.open(pages["compare"])
     ends = browser.js("return [...document.querySelectorAll('.pair figure')].filter(f => f.querySelector('.zoom'))"
                       ".map(f => [...f.querySelectorAll('.numbers tbody tr')].at(-1).cells[1].textContent)")
@@ -242,7 +246,7 @@ def folds(browser, pages):
     browser.open(pages["rich"])
     shut = browser.js("return document.querySelectorAll('details:not([open])').length")
     check(shut > 10, f"{shut} folds")
-    # Nothing inside a fold that is shut can have the focus.
+    # Nothing in a closed fold can have the focus.
     summaries = [s for s in browser.find(".card details > summary")
                  if browser.js("return arguments[0].checkVisibility()", s)][:4]
     check(len(summaries) > 2, f"{len(summaries)} folds in cards")
@@ -254,7 +258,7 @@ def folds(browser, pages):
 
 @page_case(part)
 def links_open_folds(browser, pages):
-    """Who goes to a part wants to read it."""
+    """A link to a part opens its fold."""
     browser.open(pages["rich"])
     browser.find("nav a[href='#measured']")[0].click()
     check(browser.js("return document.querySelector('#measured > details').open"), "it stays shut")
@@ -262,7 +266,7 @@ def links_open_folds(browser, pages):
 
 @page_case(part)
 def every_key_stop_is_seen(browser, pages):
-    """By Tab one comes to all that can be acted on, in the order of the page, and sees where one is."""
+    """Tab reaches every control, in the order of the page, and the focus is visible."""
     browser.open(pages["small"])
     wanted = browser.js(
         "return [...document.querySelectorAll('a[href], button, input, summary, [tabindex=\"0\"]')]"

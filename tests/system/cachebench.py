@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""CacheBench as a part of the tests: some of one cell, all of all with CACHEMON_FULL=1."""
+"""CacheBench as a part of the tests: a sample of each cell, or everything with CACHEMON_FULL=1."""
 
 import os
 import sys

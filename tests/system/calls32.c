@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A 32-bit program without a library: the calls that it makes are those of its own numbers. */
+/* A 32-bit program without a C library: it uses the 32-bit system call numbers. */
 struct vector {
 	void *base;
 	unsigned long bytes;

@@ -16,7 +16,7 @@ from syslib.part import Part, Skipped, equal  # noqa: E402
 from syslib.reads import PAGE  # noqa: E402
 from syslib.world import World  # noqa: E402
 
-# What calls32.c does, by hand: (offset, bytes) of each read.
+# The reads of calls32.c, by hand: (offset, bytes).
 READS = ([(1000000 + i * 10000, 10000) for i in range(10)] +
          [(500 + i * 4096, 4096) for i in range(10)] +
          [(3 << 20, 11000)] * 10 + [(2 << 20, 30000)])

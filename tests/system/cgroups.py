@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A job that is a cgroup: who is in it, and while they are, is counted, exactly."""
+"""A job that is a cgroup: its processes are counted exactly while they are in it."""
 
 import mmap
 import os
@@ -53,7 +53,8 @@ def finish_cgroup(world, watch, tally, processes, alive):
 
 
 def moves(world, stack, root):
-    """A task that goes in, out, in again and into a nested group; others that stay out."""
+    """A task that enters, leaves, enters again and then enters a nested group; others that stay
+    out."""
     tally = world.tool.fresh(".tally")
     group = machine.cgroup(stack, root, f"cachemon-moves-{os.getpid()}")
     nested = machine.cgroup(stack, group, "nested")
@@ -79,7 +80,8 @@ def moves(world, stack, root):
 
 
 def existing(world, stack, root):
-    """Who is inside already, in the group or below it; a sibling whose name begins the same."""
+    """Processes already inside, in the group or below it; a sibling group whose name has the
+    same beginning."""
     tally = world.tool.fresh(".tally")
     name = f"cachemon-existing-{os.getpid()}"
     group = machine.cgroup(stack, root, name)
@@ -103,7 +105,7 @@ def existing(world, stack, root):
 
 
 def nested_only(world, stack, root):
-    """The selected group is the inner one: its parent's tasks are others."""
+    """The inner group is selected: tasks of its parent are others."""
     tally = world.tool.fresh(".tally")
     group = machine.cgroup(stack, root, f"cachemon-nested-{os.getpid()}")
     nested = machine.cgroup(stack, group, "inner")
@@ -120,7 +122,7 @@ def nested_only(world, stack, root):
 
 
 def by_job_name(world, stack, root):
-    """--job alone finds the group by its last component, wherever it is nested."""
+    """--job finds the group by its last component, however deeply it is nested."""
     tally = world.tool.fresh(".tally")
     name = f"cachemon-by-name-{os.getpid()}-{os.path.basename(root)}"
     group = machine.cgroup(stack, machine.cgroup(stack, root, f"cachemon-above-{os.getpid()}"), name)
@@ -134,7 +136,7 @@ def by_job_name(world, stack, root):
 
 
 def vanishes(world, stack, root):
-    """The last one leaves and the group is removed: the run ends, complete."""
+    """The last process leaves and the group is removed: the run ends, complete."""
     tally = world.tool.fresh(".tally")
     path = os.path.join(root, f"cachemon-gone-{os.getpid()}")
     os.mkdir(path)
@@ -153,7 +155,7 @@ def vanishes(world, stack, root):
 
 
 def busy(world, stack, root):
-    """A member that reads all the time, also while cachemon attaches: one process, counted once."""
+    """A member that reads all the time, even while cachemon attaches: one process, counted once."""
     tally = world.tool.fresh(".tally")
     group = machine.cgroup(stack, root, f"cachemon-busy-{os.getpid()}")
     p = world.stranger(stack)
@@ -178,7 +180,7 @@ for each in (moves, existing, busy, nested_only, by_job_name, vanishes):
 
 
 def single_thread(world, stack, group, file):
-    """One thread inside, its process outside: reads and CPU time count from its move on."""
+    """One thread inside, its process outside: its reads and CPU time count after its move."""
     tally = world.tool.fresh(".tally")
     p = Obedient(world, stack, tally)
     if file == "cgroup.threads":
@@ -218,7 +220,7 @@ def cgroup_v2_single_thread(world, stack):
 
 @part.case
 def cgroup_v2_born_inside(world, stack):
-    """clone3 puts children of a stranger into the group, and those of a member out of it."""
+    """clone3 puts children of an outsider into the group, and those of a member out of it."""
     root = cgroup_root(2)
     tally = world.tool.fresh(".tally")
     group = machine.cgroup(stack, root, f"cachemon-born-{os.getpid()}")
@@ -234,7 +236,7 @@ def cgroup_v2_born_inside(world, stack):
 
 
 def exec_from_thread(world, stack, root):
-    """The thread that calls exec becomes the first one, and moves: one process all the time."""
+    """The thread that calls exec becomes the first one, and moves: one process throughout."""
     tally = world.tool.fresh(".tally")
     group = machine.cgroup(stack, root, f"cachemon-exec-{os.getpid()}")
     nested = machine.cgroup(stack, group, "nested")
@@ -261,8 +263,8 @@ def exec_from_thread(world, stack, root):
 
 
 def ends_meanwhile(world, stack, root):
-    """Members end one after the other, and others come for them, all the while cachemon begins to
-    count: who stays is alive at the end, and whoever read after the beginning was a process of the
+    """Members end one after the other and are replaced while cachemon begins to count. The last
+    ones are alive at the end, and every process that read after the beginning belongs to the
     job."""
     group = machine.cgroup(stack, root, f"cachemon-ends-{os.getpid()}")
     survivor = Obedient(world, stack, world.tool.fresh(".tally"))
@@ -285,14 +287,14 @@ def ends_meanwhile(world, stack, root):
     part.note(f"{readers} of {ended} ended after the beginning")
     check(groupwork.ENDERS <= readers < ended, f"{readers} of {ended} reads counted")
     equal("alive at the end", job["alive_at_end"], 1)
-    # The survivor, who began and ended them, and one that may have read before the beginning and
-    # ended after it.
+    # The survivor, the process that started and ended them, and one that may have read before the
+    # beginning and ended after it.
     check(job["processes"] - 2 - readers in (0, 1), f"{job['processes']} processes")
 
 
 def moved_while_it_reads(world, stack, root):
-    """Another process moves it in and out, and it reads all the time: what it read inside counts,
-    and of the rest at most what it read while it was moved."""
+    """Another process moves it in and out while it reads all the time. Its reads inside count;
+    of the others at most those during a move."""
     tally, flag = world.tool.fresh(".tally"), world.tool.fresh(".flag")
     group = machine.cgroup(stack, root, f"cachemon-moved-{os.getpid()}")
     with open(flag, "wb") as f:
@@ -314,7 +316,7 @@ def moved_while_it_reads(world, stack, root):
     counts = lines_of(tally)[0]["counts"]
     got = on_device(job, world.dev)["read_calls"]
     part.note(f"{got} counted; before, while it went in, inside, while it went out, after: {counts}")
-    # A read may come late after the look at the state.
+    # A read may come late after the state was checked.
     check(counts[2] - 1 <= got <= sum(counts[1:4]) + 1, f"{got} reads counted")
     equal("processes", job["processes"], 1)
     equal("alive at the end", job["alive_at_end"], 0)
@@ -336,8 +338,8 @@ def memory_limit(group, size):
 
 
 def reclaimed_below_an_overlay(world, stack, root):
-    """A file of 64 MiB in a group of 24: who loses its pages is the layer's file, by the name of
-    the overlay, and whatever came and is not there any more was evicted."""
+    """A file of 64 MiB in a group limited to 24. The layer's file loses the pages, under its
+    name in the overlay; every page that was added and is not cached was evicted."""
     dirs = {d: f"{world.data}/overlay-{d}" for d in ("lower", "upper", "work")}
     for d in dirs.values():
         os.mkdir(d)

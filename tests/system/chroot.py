@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""cachemon below a chroot: it works, and files have the names they have there."""
+"""cachemon in a chroot: it works, and files have the names they have there."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ READ = ["/bin/sh", "-c", "cat \"$@\" > /dev/null", "sh"]
 
 
 def make_jail(world, stack):
-    """A plain directory with the host's top-level ones mounted in it, /sys with all that is there."""
+    """A plain directory with the host's top-level ones mounted in it, including /sys."""
     jail = world.tool.fresh(".jail")
     os.mkdir(jail)
     for entry in os.scandir("/"):
@@ -75,7 +75,7 @@ def names_below(world, stack):
 
 @part.case
 def names_outside(world, stack):
-    """Of a job that is not below it: what lies outside keeps its whole path."""
+    """For a job outside of it: files outside keep their whole path."""
     jail = make_jail(world, stack)
     outside = fill(f"{world.data}/outside", PAGES)
     below = fill(f"{jail}/below", PAGES)

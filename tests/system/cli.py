@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line as people meet it: examples that run, an answer at once, progress, pipes, terminals."""
+"""The command line as users see it: examples that run, a fast start, progress, pipes, terminals."""
 
 import contextlib
 import glob
@@ -45,7 +45,7 @@ part.count_option("starts", 9, 3, "starts of each verb, of which the quickest co
 
 
 class World:
-    """A directory in which every example can be typed as it stands, but for PLACES."""
+    """A directory in which every example works as it stands, except for PLACES."""
 
     def __init__(self, args, work, stack):
         self.tool = Tool(args.cachemon, work)
@@ -67,7 +67,7 @@ class World:
         tools = os.path.join(work, "bin")
         os.makedirs(tools)
         os.symlink(args.cachemon, os.path.join(tools, "cachemon"))
-        # These tests are root, with or without one.
+        # These tests run as root, with or without sudo.
         with open(os.path.join(tools, "sudo"), "w", encoding="ascii") as f:
             f.write('#!/bin/sh\nexec "$@"\n')
         os.chmod(os.path.join(tools, "sudo"), 0o755)
@@ -100,7 +100,7 @@ class World:
 
 
 def examples(world, *words):
-    """The commands that a --help leads with."""
+    """The example commands at the top of a --help."""
     text = world.tool.run(*words, "--help")
     lines = text[text.index("\nEXAMPLES\n"):text.index("\nUSAGE\n")].splitlines()
     return [line.strip() for line in lines if re.match(r"  \S", line)]
@@ -114,8 +114,8 @@ def start_reader(world, stack, seconds):
 
 
 def in_place(world, stack, command):
-    """What only names something: a process, a cgroup, a directory, a duration, runs. The last two are of one job where
-    they are to be compared, whatever was watched before."""
+    """Replaces placeholders: a process, a cgroup, a directory, a duration, runs. The last two
+    runs must be of one job when they are compared, whatever was watched before."""
     if "compare last-1 last" in command:
         world.record_pair("cachemon.db")
     if "compare 1 2 3 4 vs 5 6 7 8" in command:
@@ -137,7 +137,7 @@ def in_place(world, stack, command):
 
 
 def run_until_interrupted(world, stack, command):
-    """Ctrl-C once something was recorded, as its user would."""
+    """Presses Ctrl-C once something was recorded, as a user would."""
     db = world.env["CACHEMON_DB"]
 
     def recorded():
@@ -156,7 +156,7 @@ def run_until_interrupted(world, stack, command):
 
 
 def run_on_terminal(world, stack, command):
-    """A view: what it shows, left by q; its status is that of the shell's line."""
+    """Shows a view, then leaves it with q; its status is that of the shell's line."""
     terminal = Terminal(stack, world.work, 80, 24, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
     terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
     shown = terminal.wait(lambda screen: "MISSES/s" in screen, f"the view of {command!r}", BOUND_S)
@@ -166,7 +166,7 @@ def run_on_terminal(world, stack, command):
 
 
 def run_live(world, stack, command):
-    """A watch with its view, which ends with the command that is watched. The terminal has rows for
+    """A watch with its view, which ends with the watched command. The terminal has rows for
     warnings above the report."""
     terminal = Terminal(stack, world.work, 80, 60, PATH=world.env["PATH"], CACHEMON_DB=world.env["CACHEMON_DB"])
     terminal.type(f"cd {world.place}; clear; {command}; echo status $?")
@@ -184,7 +184,7 @@ def run_example(world, stack, command):
     if "watch --cgroup" in command:
         return run_until_interrupted(world, stack, command)
     if " ask " in command and "--llm-dry-run" not in command:
-        # These tests are root, who asks nobody.
+        # These tests run as root, which never contacts a model.
         done = world.shell(f"CACHEMON_LLM_URL=http://127.0.0.1:9/v1 CACHEMON_LLM_MODEL=m {command}", 1)
         check("root" in done.stderr, f"{command!r}: {done.stderr}")
         return done
@@ -195,7 +195,7 @@ def run_examples(world, stack, found):
     check(found, "no examples")
     for command in found:
         done = run_example(world, stack, in_place(world, stack, command))
-        # What goes into a file or a directory says nothing.
+        # Output into a file or a directory prints nothing.
         check(done.stdout or done.stderr or " -o " in command or " --reports " in command, f"{command!r} says nothing")
         written = re.search(r" (?:-o|--report) (\S+\.html)", command)
         if written:
@@ -225,7 +225,7 @@ def document(name):
 
 @part.case
 def examples_of_the_documents(world, stack):
-    """The commands of the README and its guide, from above to below. tests/run builds in its own way."""
+    """The commands of the README and its guide, in order. tests/run builds in its own way."""
     world.record()
     found = re.findall(r"^    ((?:sudo )?cachemon [a-z-].*|sqlite3 .*)$",
                        document("README.md") + document("docs/usage.md"), re.M)
@@ -236,7 +236,8 @@ def examples_of_the_documents(world, stack):
 
 @part.case
 def documents_are_listed(*_):
-    """The README is short, the index has every document, and links lead to files and headings."""
+    """The README is short, the index has every document, and links lead to existing files and
+    headings."""
     check(os.path.getsize(f"{ROOT}/README.md") <= 8192, "README.md is larger than 8 KB")
     names = sorted(name for name in os.listdir(f"{ROOT}/docs") if name.endswith(".md") and name != "README.md")
     index = re.findall(r"\]\(([\w-]+\.md)\)", document("docs/README.md"))
@@ -253,7 +254,8 @@ def documents_are_listed(*_):
 
 @part.case
 def readme_is_true(world, _):
-    """Its packages are those that the tests install, and its piece of a report is one that was made."""
+    """Its packages are those that the tests install, and its excerpt of a report is from a real
+    one."""
     text = document("README.md")
     with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
         wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()
@@ -267,7 +269,8 @@ def readme_is_true(world, _):
 
 
 def quickest(world, argv, stack):
-    """Seconds to the first byte and nanoseconds on a CPU until then, the least of several starts."""
+    """Seconds until the first byte and CPU nanoseconds until then, the minimum of several
+    starts."""
     seconds, cpu_ns = [], []
     for _ in range(world.starts):
         screen = Screen(stack, argv, cwd=world.place, env=world.env)
@@ -283,8 +286,8 @@ def quickest(world, argv, stack):
 
 @part.case
 def first_output(world, stack):
-    """Judged by the time on a CPU until the first byte: what others do to the machine is not in it. What a
-    reader would wait is told beside it."""
+    """Judged by CPU time until the first byte, which other load does not change. The time that a
+    user waits is printed too."""
     world.record()
     cachemon = world.tool.cachemon
     base, _ = quickest(world, [cachemon, "--version"], stack)
@@ -299,7 +302,7 @@ def first_output(world, stack):
 
 @contextlib.contextmanager
 def locked(path):
-    """As by a writer that is stuck: readers wait."""
+    """Like a stuck writer: readers wait."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute("BEGIN EXCLUSIVE")
@@ -309,7 +312,8 @@ def locked(path):
 
 @part.case
 def progress(world, stack):
-    """A report that has to wait: a sign of life, then the seconds, then nothing of it is left."""
+    """A report that has to wait: first a sign of life, then the seconds, then none of it
+    remains."""
     db = os.path.join(world.place, "locked.db")
     world.shell("cp made.db locked.db")
     argv = [world.tool.cachemon, "report", "--db", db]
@@ -344,7 +348,8 @@ def no_progress_where_none_belongs(world, stack):
 
 @part.case
 def closed_pipe(world, stack):
-    """A reader that has seen enough: no trace, no word, and the status of a signal or of success."""
+    """A pipe closed by its reader: no traceback, no message, and the status of a signal or of
+    success."""
     for line in ("report --json", "report --format csv", "explain", "explain prefetch-waste", "--help", "advise"):
         done = world.shell(f"CACHEMON_DB=made.db cachemon {line} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}")
         check(len(done.stderr.splitlines()) <= 1, f"{line}: {done.stderr!r}")
@@ -353,7 +358,7 @@ def closed_pipe(world, stack):
 
 @part.case
 def same_for_programs(world, stack):
-    """--json is --format json; -o - is standard output; neither colours nor moves a cursor."""
+    """--json is --format json; -o - is standard output; neither has colours or cursor movements."""
     for verb in ("report", "advise", "whatif cache", "compare last-1 last"):
         one = world.shell(f"cachemon {verb} --db made.db --json").stdout
         equal(f"{verb} --json", one, world.shell(f"cachemon {verb} --db made.db --format json -o -").stdout)
@@ -369,7 +374,7 @@ def same_for_programs(world, stack):
 
 @part.case
 def interrupted(world, stack):
-    """Ctrl-C while a report waits: gone at once, nothing written."""
+    """Ctrl-C while a report waits: it ends at once and writes nothing."""
     db = os.path.join(world.place, "locked.db")
     world.shell("cp made.db locked.db")
     with locked(db):
@@ -385,15 +390,15 @@ def interrupted(world, stack):
 def secrets_have_no_flag(world, stack):
     for verb in VERBS:
         words = world.tool.run(verb, "--help")
-        # A file that holds one is no secret.
+        # An option that names a FILE does not take the secret itself.
         for name, value in re.findall(r"^  (?:-\w, )?--([\w-]+)(?: (\S+))?", words, re.M):
             check(value == "FILE" or not re.search("key|password|token|secret", name), f"{verb} takes a secret: {name}")
 
 
 @part.case
 def no_network(world, stack):
-    """Nothing is fetched or reported: connections are libcurl's alone, and without --llm there is none, though an
-    endpoint is configured."""
+    """Nothing is fetched or reported: only libcurl connects, and without --llm there is no
+    connection, even if an endpoint is configured."""
     names = subprocess.run(["nm", "-D", world.tool.cachemon], capture_output=True, text=True, check=True).stdout
     used = set(re.findall(r"\bU (socket|connect|getaddrinfo|sendto|system|popen)\b", names))
     check("sqlite3_step" in names, "the names that it calls")
@@ -408,7 +413,7 @@ def no_network(world, stack):
                     f"watch {db} -- true"):
         world.shell(f"{endpoint} cachemon {command} >/dev/null")
     equal("connections", bool(select.select([server], [], [], 0)[0]), False)
-    # That a connection would be seen: the socket is never answered, and the client is sent away.
+    # A connection would be detected: the socket never answers, and the client is turned away.
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(["bash", "-c", f"chmod a+rwX . run.db; {endpoint} {user} exec cachemon advise {db} --llm"],
                        cwd=world.place, env=world.env, capture_output=True, timeout=5, check=False)
@@ -416,7 +421,7 @@ def no_network(world, stack):
 
 
 def rows():
-    """The table of docs/cli.md: what each row leans on."""
+    """The table of docs/cli.md: the source of each row."""
     with open(os.path.join(ROOT, "docs", "cli.md"), encoding="utf-8") as f:
         text = f.read()
     table = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
@@ -425,7 +430,7 @@ def rows():
 
 @part.case
 def table_leans_on_tests(world, stack):
-    """Each row of the table names a test that is there, or says why there is none."""
+    """Each row of the table names an existing test, or says why there is none."""
     found = rows()
     check(len(found) > 60, f"{len(found)} rows")
     tested = 0

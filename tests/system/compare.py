@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""compare over runs that are recorded here: the same small job again and again, once with what it reads dropped
-first, and jobs of known difference with no options. Its JSON against the schema; how often runs of the same job are called different."""
+"""compare on runs recorded here: the same small job repeatedly, once with its files dropped
+first, and jobs with a known difference and default options. Its JSON is checked against the
+schema. Counts how often runs of the same job are called different."""
 
 import contextlib
 import itertools
@@ -22,12 +23,13 @@ part.count_option("runs", 24, 6, "runs of the same job")
 
 LEVEL = 0.05
 FILE_BYTES = 16 << 20
-# What the load of the machine does not change: a test that other work disturbs says nothing of chance.
+# Metrics that the load of the machine does not change: if other work disturbs a test, its result
+# does not measure chance.
 OF_THE_CACHE = ("hit_ratio", "misses_per_work", "brought_per_work", "prefetch_coverage", "refaults_per_work")
-# compare wants so many intervals of each run, however fast the machine is.
+# compare needs that many intervals per run, however fast the machine is.
 SECONDS = 4
-# Passes over a file, so many seconds at least, each in an order of its own. Nothing of it is cached at the
-# beginning of a pass: in each (drop), in every other by the throw of a coin (coin), in none (keep).
+# Passes over a file for at least that many seconds, each in a different order. Before a pass the
+# file is dropped: each time (drop), at random half of the time (coin), or never (keep).
 JOB = """
 import os, random, sys, time
 path, seconds, share = sys.argv[1], float(sys.argv[2]), {"drop": 1, "coin": 0.5, "keep": 0}[sys.argv[3]]
@@ -56,7 +58,7 @@ class World:
             os.fsync(f.fileno())
 
     def record(self, stack, seconds, how, *options):
-        """One run more; its number."""
+        """Records one more run; returns its number."""
         w = self.tool.watch(stack, ("--level", "full", "--interval", "100ms", "--job", "loop", *options),
                             [sys.executable, "-c", JOB, self.file, str(seconds), how], db=self.db)
         w.end()
@@ -81,7 +83,7 @@ def compared(world, a, b):
 
 @part.case
 def schema_refuses(world, stack):
-    """The schema is no blank cheque: what lacks a key or has a word of its own is refused."""
+    """The schema is strict: a missing key or an unknown word is refused."""
     first, second, *_ = world.same_job(stack)
     text = world.compare(first, second)
     valid(text, "compare")
@@ -99,8 +101,8 @@ def schema_refuses(world, stack):
 
 @part.case
 def same_job_is_no_change(world, stack):
-    """Each run is compared with the next: all pairs of which no run is in two. A pair that is judged may
-    be a false alarm in one of twenty; more than chance makes of that is a test that lies."""
+    """Each run is compared with the next: pairs that share no run. One in twenty judged pairs
+    may be a false alarm; more than chance allows is an error."""
     runs = world.same_job(stack)
     judged = alarms = 0
     for a, b in zip(runs[::2], runs[1::2]):
@@ -116,7 +118,7 @@ def same_job_is_no_change(world, stack):
 
 @part.case
 def list_of_runs_is_valid(world, stack):
-    """All runs are in the list, and in the trend of their job in their order."""
+    """All runs are in the list, and in the trend of their job, in order."""
     runs = world.same_job(stack)
     text = world.tool.run("runs", "--db", world.db, "--format", "json")
     valid(text, "runs")
@@ -131,7 +133,7 @@ def list_of_runs_is_valid(world, stack):
 
 
 def chance_of(alarms, pairs):
-    """That so many or more of so many pairs are called different at a rate of LEVEL."""
+    """The probability of that many or more false alarms in that many pairs at rate LEVEL."""
     term, below = (1 - LEVEL) ** pairs, 0.0
     for k in range(alarms):
         below += term
@@ -141,7 +143,7 @@ def chance_of(alarms, pairs):
 
 @part.case
 def dropped_is_worse(world, stack):
-    """The same job without a cache: worse, and better the other way round."""
+    """The same job without a cache is worse, and better in the other direction."""
     kept = world.record(stack, SECONDS, "keep")
     dropped = world.record(stack, SECONDS, "drop")
     for a, b, want, outcome in ((kept, dropped, "worse", "worse"), (dropped, kept, "improved", "better")):
@@ -154,9 +156,9 @@ def dropped_is_worse(world, stack):
 
 @part.case
 def one_short_run_is_tested(world, stack):
-    """A tenth of the passes with a cache against all without one: the long run tells what chance may do.
-    Asked of what the cache alone decides: other work may take so short a run's pages or processor, and
-    a verdict that then says mixed is right."""
+    """A tenth of the passes with a cache, compared with all of them without: the long run shows
+    how much chance varies. Only the cache's own figures are judged: other work may disturb the
+    short run, and then a mixed verdict is right."""
     dropped = world.record(stack, SECONDS, "drop")
     short = world.record(stack, SECONDS / 10, "keep")
     for a, b, want in ((dropped, short, "better"), (short, dropped, "worse")):
@@ -173,7 +175,7 @@ def one_short_run_is_tested(world, stack):
 
 @part.case
 def not_tested_is_valid(world, stack):
-    """Too short, or looked at in slices: null where there is no figure."""
+    """Too short, or sliced: null where there is no figure."""
     kept = world.same_job(stack)[0]
     short = [world.record(stack, SECONDS / 10, "keep") for _ in range(2)]
     equal("verdict", compared(world, *short)["verdict"]["result"], "untested")
@@ -183,7 +185,7 @@ def not_tested_is_valid(world, stack):
     equal("hit ratio of a run that had none", metrics["hit_ratio"]["b"], None)
 
 
-# All of a file twice, of which nothing is cached at the beginning: in one piece after the other, or in small pieces
+# All of a file twice, uncached at the beginning: in one piece after the other, or in small pieces
 # without readahead.
 READS = """
 import os, sys
@@ -200,7 +202,7 @@ for _ in range(int(sys.argv[3])):
 
 
 def with_defaults(world, stack, how, passes, job="reads"):
-    """One run more, with no option but the name of the job; its number."""
+    """Records one more run, with no option except the name of the job; returns its number."""
     w = world.tool.watch(stack, ("--job", job), [sys.executable, "-c", READS, world.file, how, str(passes)],
                          db=world.db)
     w.end()
@@ -209,7 +211,7 @@ def with_defaults(world, stack, how, passes, job="reads"):
 
 @part.case
 def small_reads_against_large(world, stack):
-    """A known improvement, with no option: the run before is long enough for a test."""
+    """A known improvement, without options: the run before is long enough for a test."""
     before, after = (with_defaults(world, stack, how, 30) for how in ("small", "large"))
     text = world.compare(before, after, "--per", "job")
     valid(text, "compare")
@@ -217,7 +219,7 @@ def small_reads_against_large(world, stack):
     part.note(job["verdict"]["sentence"])
     equal("verdict", job["verdict"]["result"], "improved")
     equal("interval, s", job["interval_s_a"], 0.25)
-    # Other work on the machine may hide how much faster it is, but not how much less it waits.
+    # Other load may hide the speedup, but not the shorter waits.
     stall = next(m for m in job["metrics"] if m["metric"] == "stall_per_work")
     check(stall["outcome"] == "better" and stall["p_adjusted"] <= LEVEL, f"waiting: {stall}")
     said = world.tool.run("compare", "--db", world.db, str(before), str(after), "--per", "job")
@@ -225,7 +227,7 @@ def small_reads_against_large(world, stack):
 
 
 def p_of_ranks(before, after):
-    """Of the Mann-Whitney test, by every way to choose the values before."""
+    """The p-value of the Mann-Whitney test, from all ways to choose the values before."""
     both = [*before, *after]
 
     def far(places):
@@ -256,7 +258,8 @@ def grouped(world, before, after):
 
 @part.case
 def several_runs_a_side(world, stack):
-    """Short runs, in turns: four of each are enough for a difference as large, three are not; p by another count."""
+    """Short runs, alternating: four on each side prove such a difference, three do not; p from
+    an independent count."""
     runs = [with_defaults(world, stack, ("small", "large")[i % 2], 2) for i in range(8)]
     job, time = grouped(world, runs[::2], runs[1::2])
     equal("verdict", job["verdict"]["result"], "improved")
@@ -269,17 +272,18 @@ def several_runs_a_side(world, stack):
 
 @part.case
 def same_runs_a_side(world, stack):
-    """The same job eight times: the verdict is as p has it, and says what would have been seen."""
+    """The same job eight times: the verdict follows p and names the detectable change."""
     runs = [with_defaults(world, stack, "small", 1) for _ in range(8)]
     job, time = grouped(world, runs[::2], runs[1::2])
     if time["p_adjusted"] > LEVEL:
         equal("verdict", job["verdict"]["result"], "no-difference")
-        check("would have been seen" in job["verdict"]["sentence"], job["verdict"]["sentence"])
+        check("would be detected" in job["verdict"]["sentence"], job["verdict"]["sentence"])
 
 
 @part.case
 def runs_that_do_not_compare(world, stack):
-    """Other jobs and commands are refused, what did not start is not the last run, and one run is one line."""
+    """Other jobs and commands are refused, a run that did not start is not the last one, and a
+    run takes one line."""
     one = with_defaults(world, stack, "large", 1)
     other = with_defaults(world, stack, "large", 1, job="another")
     world.tool.run("compare", "--db", world.db, str(one), str(other), status=2)
@@ -304,7 +308,8 @@ def runs_that_do_not_compare(world, stack):
 
 @part.case
 def intervals_of_a_long_run(world, stack):
-    """After two minutes all intervals are of a second, those before too, and no count is lost."""
+    """After two minutes all intervals are of a second, the earlier ones too, and no count is
+    lost."""
     if not part.full:
         raise Skipped("with CACHEMON_FULL=1")
     w = world.tool.watch(stack, ("--duration", "125s"), [sys.executable, "-c", JOB, world.file, "126", "coin"])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completions in the shells themselves, and the manual pages: both are made from the tables of the verbs."""
+"""Completions in real shells, and the manual pages: both are made from the tables of the verbs."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ from syslib.tool import Tool
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "mark",
          "doctor", "selftest"]
-# Whoever writes a database chooses these.
+# The author of a database chooses these names.
 PLAIN = ["train", "a b", "it's", 'say "x"', "$(touch owned)", "`touch owned`", "a;touch owned", "x:y",
          "x=y", "*", "~", "!!", "a\\b", "#x", "{a,b}", "<x>", "ü", "[z]", "&", "$HOME", "%1", "a\u00a0b"]
 UNSEEN = ["new\nline", "tab\there", "\x1b[31mred", "\u202eltr", "", "bad\udcff"]
@@ -47,13 +47,13 @@ class World:
         os.environ["PATH"] = f"{work}/bin:{os.environ['PATH']}"
 
     def flags(self, verb):
-        """Those of its --help."""
+        """The options of its --help."""
         text = self.tool.run(verb, "--help")
         return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M))
 
 
 class Asked:
-    """One of the shells with the program's completions: what it offers."""
+    """A shell with the program's completions: the candidates it offers."""
 
     def __init__(self, world, stack, shell):
         self.world, self.shell = world, shell
@@ -67,21 +67,22 @@ class Asked:
             shells.need("fish")
 
     def words(self, text):
-        """The words of a line, as this very shell reads them."""
+        """The words of a line, as that shell reads them."""
         done = subprocess.run([self.shell, *(["-f"] if self.shell == "zsh" else []), "-c",
                                f"set -- {text}\nprintf '%s\\0' \"$@\""], capture_output=True,
                               cwd=self.world.home, text=True, errors="surrogateescape", check=True)
         return done.stdout.split("\0")[:-1]
 
     def offers(self, line, typed=None):
-        """All that is offered for the word at the end of a line; typed: that word, if it has blanks."""
+        """The candidates for the word at the end of a line. typed: that word, if it contains
+        blanks."""
         if self.session:
             got = self.session.every(line)
             typed = line.rpartition(" ")[2] if typed is None else typed
             head = line[:len(line) - len(typed)].rstrip(" ")
             check(got.startswith(head + " "), f"{self.shell}: {line!r} became {got!r}")
             words = self.words(got[len(head) + 1:])
-            # Where nothing is offered the line stays as it is.
+            # Without candidates the line does not change.
             return [] if words == [typed] or not words else words
         done = subprocess.run(
             ["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", "--",
@@ -95,7 +96,7 @@ class Asked:
 
 
 def unleft(offers):
-    """A flag that takes a value may be offered with '=' behind it."""
+    """A flag with a value may be offered with '=' at its end."""
     return {word.rstrip("=") for word in offers}
 
 
@@ -112,7 +113,7 @@ def ask_all(world, stack, shell):
                        ("whatif --format ", {"text", "json"}), ("compare --per ", {"work", "job"}),
                        ("watch --level ", {"cold", "full", "auto"}),
                        ("whatif ", {"cache", "readahead"}), ("report --files ", set()),
-                       # Findings, and what else there is a note on.
+                       # Findings, and the other notes.
                        ("explain prefetch-", {"prefetch-late", "prefetch-waste", "prefetch-with-readahead-thread"}),
                        ("selftest --dir ", {"folder"}), ("report -o file-", {"file-1", "file-2"}),
                        (f"compare --db {world.other} ", {"last", "1", "vs"}), (f"compare --db {world.other} 1 v", {"vs"}),
@@ -128,14 +129,14 @@ def ask_all(world, stack, shell):
 
 
 def hostile(world, stack, shell):
-    """Names are offered as they are, and no shell does anything with them."""
+    """Names are offered unchanged, and no shell executes them."""
     asked = Asked(world, stack, shell)
     got = asked.offers("cachemon report --job ")
     equal("names", sorted(got), sorted(PLAIN))
     equal("runs", set(asked.offers("cachemon report --run ")),
           {"last", *(str(nr + 1) for nr in range(len(PLAIN) + len(UNSEEN)))})
     for name in PLAIN:
-        # Each alone, from its first character on.
+        # Each alone, after its first character.
         if name in ("a b", "$(touch owned)", "it's", "x:y") and asked.session:
             typed = {"a b": "a\\ ", "$(touch owned)": "\\$\\(", "it's": "it", "x:y": "x:"}[name]
             equal(f"{name!r} behind {typed!r}",
@@ -195,8 +196,8 @@ def pages_are_clean(world, stack):
     if not shutil.which("mandoc"):
         raise Skipped("no mandoc here")
     for page in pages(world):
-        # Not its advice on style, which is for those who write roff: scdoc has a line a paragraph, and titles
-        # are as they are typed.
+        # Without its advice on style, which is for roff authors: scdoc writes a line per paragraph,
+        # and titles are as typed.
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
         check(not done.stdout and not done.stderr, f"{os.path.basename(page)}: {done.stdout[:300]}")
 

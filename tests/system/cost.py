@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Own cost: the figures are those of an A/B, the calibration leaves no trace, trouble stays cheap."""
+"""Overhead: the figures agree with an A/B test, the calibration leaves no trace, and errors stay
+cheap."""
 
 import contextlib
 import json
@@ -22,26 +23,26 @@ from syslib.tool import named_files  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
-# A read is compared with the control read beside it (see reader.c), the median of several pairs. What
-# two blocks without cachemon differ by, or the pairs among themselves, is added to the band. With
-# more of that than NOISE_MAX a pair was disturbed and is repeated; on a machine that others load all
-# the time there is nothing to compare.
+# A read is compared with the control read next to it (see reader.c), as the median of several
+# pairs. The difference between two blocks without cachemon, and the spread of the pairs, widen the
+# band. If they exceed NOISE_MAX, a pair was disturbed and is repeated; on a machine that is loaded
+# all the time nothing can be compared.
 COST_BAND = 0.04
 NOISE_MAX = 0.08
-# What is reported is the run time of the programs. What they push out of the CPU's caches while they run
-# costs the job later, and no clock in them sees it: beside cold reads 0.2 to 0.45 of what is reported.
+# The report has the run time of the programs. Cache lines that they evict cost the job later, which
+# no clock in them measures: for cold reads 0.2 to 0.45 of the reported time.
 COLD_BEYOND = 0.5
-# Of the kernel's own count of the same run time, all of it: prices of looks of 10 ms stand for the rest.
+# Of all run time in the kernel's own count: the prices of looks of 10 ms stand for the rest.
 RUN_TIME_BAND = 0.15
-# What the collector runs, and counts as its own time.
+# Programs that the collector runs, and counts as its own time.
 COLLECTOR = "sweep_"
 REPEATS_MAX = 3
 COST_READS = 200000
 COST_COLD_PAGES = 16384
 COST_COLD_READS = 150000
 CONTROL_READS = 20000
-# Of the calibration's process: its rounds with and without the per-read hook, their orders, and then
-# the orders to make system calls.
+# Orders to the calibration's process: its rounds with and without the per-read hook, and then its
+# system calls.
 CALIBRATION_READS = 4 * 4800 + 4
 CALIBRATION_CALLS = range(CALIBRATION_READS + 1, CALIBRATION_READS + 5)
 ADVICE_CALLS = 50
@@ -81,7 +82,7 @@ def cost_pair(world, stack, reader_of, how, reads, interval):
 
 
 def cost_pairs(world, stack, r, how, reads, interval):
-    """Whether one counts is said by its blocks without cachemon alone."""
+    """Only the blocks without cachemon decide whether a pair counts."""
     want, pairs, idle = world.args.pairs, [], []
     while len(pairs) < want:
         if len(idle) == REPEATS_MAX * want:
@@ -95,8 +96,8 @@ def cost_pairs(world, stack, r, how, reads, interval):
 
 
 def cost_case(world, stack, path, how, reads, interval="100ms", beyond=0):
-    """CPU time of one loop, with cachemon and without, in turns. beyond: what no run time shows, at most,
-    of what is reported."""
+    """CPU time of one loop, with and without cachemon alternately. beyond: the largest share of
+    the reported cost that no run time shows."""
     r = reader.Reader(world.reader, path, stack)
     r.read(how, reads)
     pairs = cost_pairs(world, stack, r, how, reads, interval)
@@ -129,12 +130,12 @@ def share_of_job_cpu_is_most_of_an_a_b_of_cold_reads(world, stack):
 
 @part.case
 def share_of_job_cpu_of_a_short_job_in_one_interval(world, stack):
-    """It waits until the first interval is over, and is done before the second one is."""
+    """It waits until the first interval is over, and ends before the second one does."""
     cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, "1s", COLD_BEYOND)
 
 
 def set_stats(stack):
-    """Has the kernel time all programs until the case ends."""
+    """Makes the kernel time all programs until the case ends."""
     path = "/proc/sys/kernel/bpf_stats_enabled"
     with open(path) as f:
         was = f.read()
@@ -147,7 +148,7 @@ def set_stats(stack):
 
 
 def run_time_ns():
-    """Of the probes, in whatever task they run, by the kernel's own count."""
+    """Of the probes in every task, by the kernel's own count."""
     shown = subprocess.run(["bpftool", "-j", "prog", "show"], stdout=subprocess.PIPE, check=True).stdout
     return {p["id"]: p.get("run_time_ns", 0) for p in json.loads(shown)
             if not p.get("name", "").startswith(COLLECTOR)}
@@ -155,7 +156,7 @@ def run_time_ns():
 
 @part.case
 def reported_cost_is_the_run_time_that_the_kernel_counts(world, stack):
-    """Of cold reads, which settle what became of pages and cost a multiple of a hit."""
+    """Of cold reads, which settle the fates of pages and cost several times as much as a hit."""
     cold = reader.Reader(world.reader, world.cold(COST_COLD_PAGES), stack)
     set_stats(stack)
     watch = world.tool.watch(stack, ["--level", "full", "--interval", "100ms", "--pid", str(cold.pid())])
@@ -176,8 +177,8 @@ def reported_cost_is_the_run_time_that_the_kernel_counts(world, stack):
 
 @part.case
 def a_busy_machine_does_not_spoil_the_calibration(world, stack):
-    """More work than CPUs while the probes are timed: the figure stays what it was, never null. It
-    is taken in control reads, for a neighbour on the core makes all that a CPU does slower."""
+    """More work than CPUs while the probes are timed: the figure stays the same, never null. It
+    is measured in control reads, because a neighbour on the core slows down all work of a CPU."""
     control = reader.Reader(world.reader, world.hot, stack)
 
     def per_lookup():
@@ -201,7 +202,7 @@ def a_busy_machine_does_not_spoil_the_calibration(world, stack):
 
 @part.case
 def files_that_the_calibration_used_too_have_names(world, stack):
-    """It maps the same libraries as the job; their names were sent once already then."""
+    """It maps the same libraries as the job; their names were already sent then."""
     _, job, _ = world.tool.watch(stack, ("--level", "full"), ["/bin/cat", world.hot],
                                  stdout=subprocess.DEVNULL).end()
     files = named_files(job)
@@ -232,7 +233,7 @@ def state(pid):
 
 
 def kill_exerciser(watch):
-    """While system calls are timed; False: it had gone on when it could be stopped."""
+    """While system calls are timed; False: it went on before it could be stopped."""
     deadline = time.monotonic() + 30
     children = f"/proc/{watch.pid()}/task/{watch.pid()}/children"
     while watch.process.poll() is None:

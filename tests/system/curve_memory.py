@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The miss-ratio curve of a job against what the kernel's cache gave it at several memory limits.
+"""The miss-ratio curve of a job, compared with the kernel's cache at several memory limits.
 
-A run without a limit gives the curve; runs of the same job in a cgroup with a limit give the hit
-ratios that it should have foretold. What the kernel may differ from LRU by is part of what is held
-true: its error is told for each.
-"""
+A run without a limit gives the curve; runs of the same job in cgroups with limits give the hit
+ratios that it should predict. The kernel's difference from LRU is allowed for: its error is
+reported at each limit."""
 
 import json
 import os
@@ -25,12 +24,12 @@ part.count_option("kinds", 5, 3, "orders of reading of the miss-ratio curve")
 
 PAGES = 16384
 ROUNDS = 5
-SHARES = (0.65, 0.35, 0.85, 0.5)  # of the file; the first ones when there are fewer
+SHARES = (0.65, 0.35, 0.85, 0.5)  # of the file; the first ones if there are fewer
 KINDS = ("shuffled", "zipf", "cyclic", "uniform", "moving")
-BESIDE_BYTES = 3 << 20  # what the cgroup is charged with beside the file
-# Of the model, and of a band whose ends are 1.75 sigma: one more of these.
+BESIDE_BYTES = 3 << 20  # charged to the cgroup besides the file
+# Of the model, and of a band whose ends are at 1.75 sigma: one more sigma.
 SLACK = 0.01
-STRANGE_MAX = 0.002  # of lookups: pages that went by other ways than the limit
+STRANGE_MAX = 0.002  # of lookups: pages that left for causes other than the limit
 TRIES = 4
 
 
@@ -48,7 +47,7 @@ class World:
         self.root = machine.v1_root() or machine.v2_root()
 
     def drop(self):
-        """Nothing of the file is cached, so that all of it is charged to whoever reads it next."""
+        """Nothing of the file is cached, so that all of it is charged to its next reader."""
         with open(self.file, "rb+") as f:
             os.fsync(f.fileno())
             os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -79,7 +78,8 @@ class World:
 
 
 def undisturbed(world, stack, what, run):
-    """Other reclaim than the limit's (DAMON, kswapd) makes another cache of it: tried again."""
+    """Reclaim for other reasons than the limit (DAMON, kswapd) makes it a different cache: tried
+    again."""
     for _ in range(TRIES):
         db, job = run()
         evicted = {k: v for k, v in job["totals"]["evicted_pages"].items() if k != "reclaim_memcg"}
@@ -91,7 +91,7 @@ def undisturbed(world, stack, what, run):
 
 
 def at(points, pages, key):
-    """Of the curve, between the sizes that are told."""
+    """From the curve, between its sizes."""
     before = {"cache_pages": 0, key: 0}
     for point in points:
         if point["cache_pages"] >= pages:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a user gets without options: unmarked figures are exact, the rest has an interval that holds."""
+"""A run without options: unmarked figures are exact, the others have an interval that contains
+the true value."""
 
 import contextlib
 import json
@@ -21,11 +22,11 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
-HOT_READS = 4000000  # a job of some ten seconds: the interval of a shorter one may be too wide to be shown
+HOT_READS = 4000000  # about ten seconds, so that no interval is too wide
 PHASE_READS, PHASES = 250000, 6
 DROPPED_PAGES, DROPS = 20000, 5
 ASYNC_PAGES, ASYNC_READS = 4096, 1000000
-TURNS_MISSED = 0.3  # of intervals of 90 %, in few runs
+TURNS_MISSED = 0.3  # of 90 % intervals, in few runs
 ESTIMATES = ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio")
 
 part = Part(__doc__)
@@ -39,7 +40,7 @@ def small_files(folder):
 
 
 def work_loader(folder):
-    """Cold small files, then the same from the cache, and CPU time between reads."""
+    """Cold small files, then the same from the cache, with CPU time between reads."""
     reads, added = Reads(), 0
     for epoch in range(EPOCHS):
         for path in small_files(folder):
@@ -66,7 +67,7 @@ def work_hot(path):
 
 
 def work_phases(hot, cold):
-    """Hot single pages, a cold file in large reads, and a pipe, by turns."""
+    """Hot single pages, a cold file in large reads, and a pipe, alternately."""
     fd, into, truth = os.open(hot, os.O_RDONLY), os.pipe(), {"lookups": 0, "misses": 0}
     for turn in range(PHASES):
         hot_reads(fd, PHASE_READS, turn)
@@ -83,7 +84,7 @@ def work_phases(hot, cold):
 
 
 def work_dropped(path):
-    """Reads single pages and drops them all, again and again; how many were there each time."""
+    """Reads single pages and drops them all, repeatedly; counts the cached ones each time."""
     fd, dropped = os.open(path, os.O_RDONLY), 0
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     for _ in range(DROPS):
@@ -96,7 +97,7 @@ def work_dropped(path):
 
 
 def work_mapped(path):
-    """Of a file that is populated by its mapping nobody can see what is used."""
+    """The use of a file that is populated by its mapping cannot be seen."""
     import mmap
     fd = os.open(path, os.O_RDONLY)
     with mmap.mmap(fd, 0, prot=mmap.PROT_READ, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0x8000)) as m:
@@ -108,7 +109,7 @@ WORKERS = {"loader": work_loader, "dropped": work_dropped, "hot": work_hot, "pha
 
 
 def worker(verb, *args):
-    # As it is: caches of bytecode would be written in the first of several runs alone.
+    # Unchanged: otherwise only the first of several runs would write bytecode caches.
     return [sys.executable, "-B", ME, "--work", verb, *args]
 
 
@@ -133,10 +134,10 @@ class LevelWorld(World):
 
 
 def on_device(job, dev, *names):
-    """Sums of the files of a device; None where one of them is."""
+    """Sums of the files of a device; None if one of them is None."""
     sums = {name: 0 for name in names}
     for f in job["files"]:
-        # Blocks of metadata are pages of the device, and no file's.
+        # Blocks of metadata are pages of the device and of no file.
         if f.get("dev") != dev or "/small/" not in (f["path"] or ""):
             continue
         for name in names:
@@ -159,7 +160,7 @@ def fates_of(job, dev):
 
 @part.case
 def a_loader_is_exact_without_options(world, stack):
-    """The job this project is for: pages and windows cost, reads do not, so they are never sliced."""
+    """The main use: pages and windows are expensive, reads are not, so they are never sliced."""
     folder = world.small()
     report, job, out = world.tool.watch(stack, (), worker("loader", folder)).end()
     truth = json.loads(out)
@@ -195,7 +196,7 @@ def cost_adds_up(report, job):
 
 @part.case
 def a_budget_that_was_not_kept_is_said(world, stack):
-    """A job of 50 ms cannot pay for any collector: by what, and what to do."""
+    """A job of 50 ms cannot pay for any collector: the excess, and what to do."""
     watch = world.tool.watch(stack, (), worker("loader", world.small()))
     report, job, _ = watch.end()
     cost_adds_up(report, job)
@@ -232,7 +233,7 @@ def shed_of(report, detail):
 
 @part.case
 def who_evicts_is_given_up_and_evictions_are_not(world, stack):
-    """All pages that are dropped count with their cause; of those after the moment nobody is named."""
+    """Every dropped page counts with its cause; pages dropped after the end are not attributed."""
     path = world.cold(DROPPED_PAGES)
     watch = world.tool.watch(stack, (), worker("dropped", path))
     report, job, out = watch.end()
@@ -247,7 +248,8 @@ def who_evicts_is_given_up_and_evictions_are_not(world, stack):
 
 @part.case
 def rows_of_files_are_given_up_and_sums_are_not(world, stack):
-    """Many files in short intervals: what each interval had of them goes, and the sums stay exact."""
+    """Many files in short intervals: per-interval details of files are given up, and the sums
+    stay exact."""
     folder = world.small()
     watch = world.tool.watch(stack, ("--interval", "100ms"), worker("loader", folder))
     report, job, out = watch.end()
@@ -292,7 +294,7 @@ def check_sliced(report, job):
 
 
 def sliced_runs(world, stack, command, names, outside=lambda job: {}):
-    """Of each name how many intervals held the truth, of those that were there."""
+    """For each name, the number of intervals that contained the true value, and their total."""
     held, shown = {n: 0 for n in names}, {n: 0 for n in names}
     for _ in range(world.args.repeats):
         watch = world.tool.watch(stack, (), command)
@@ -314,7 +316,7 @@ def sliced_runs(world, stack, command, names, outside=lambda job: {}):
 
 
 def start_up(world, stack):
-    """What Python itself reads before the worker does: seen exactly at level full."""
+    """The reads of Python itself before the worker starts: seen exactly at level full."""
     _, job, _ = world.tool.watch(stack, ("--level", "full"), worker("loader", world.small())).end()
     mine = on_device(job, world.dev, "lookups", "read_calls", "read_bytes")
     return {n: job["totals"][n] - mine[n] for n in mine}
@@ -322,7 +324,8 @@ def start_up(world, stack):
 
 @part.case
 def asynchronous_reads_are_not_scaled(world, stack):
-    """The kernel counts bytes of AIO and io_uring for no task: nothing tells how many there were between slices."""
+    """The kernel counts bytes of AIO and io_uring for no task: nothing shows their number
+    between slices."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     path = world.cold(ASYNC_PAGES)
@@ -391,14 +394,14 @@ def accuracy_of_a_mapping_is_absent(world, stack):
 
 @part.case
 def mappings_come_before_the_hit_ratio(world, stack):
-    """What Python reads when it starts is no figure of a job that maps its files."""
+    """The reads of Python's start are not a figure of a job that maps its files."""
     watch = world.tool.watch(stack, ("--level", "full"), worker("mapped", world.cold(8192)))
     _, job, _ = watch.end()
     equal("reads_through_mappings", job.get("reads_through_mappings"), True)
     summary = watch.errors
     flat = " ".join(summary.split())
     check(flat.index("read through mappings") < flat.index("The hit ratio"), f"order: {summary}")
-    check("is of its read calls alone" in flat, f"nothing says whose hit ratio it is: {summary}")
+    check("covers only its read calls" in flat, f"nothing says whose hit ratio it is: {summary}")
     text = world.tool.run("report", "--db", watch.db, "--format", "text")
     check(text.index("had to read") < text.index("hit ratio"), "the report leads with the hit ratio")
     watch = world.tool.watch(stack, ("--level", "full"), worker("loader", world.small()))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Grades of directories: a job that reads one directory well and another badly gets different grades for
-them, which follow from what it did, on ext4 and xfs."""
+"""Directory grades: a job that reads one directory well and another badly gets different grades for
+them, which follow from its reads, on ext4 and xfs."""
 
 import math
 import os
@@ -28,7 +28,7 @@ part = Part(__doc__)
 
 
 def read_well(path):
-    """In order, again and again, from a cache that is large enough."""
+    """In order, repeatedly, from a cache that is large enough."""
     for _ in range(EPOCHS):
         for name in os.listdir(path):
             fd = os.open(os.path.join(path, name), os.O_RDONLY)
@@ -38,7 +38,7 @@ def read_well(path):
 
 
 def read_badly(path):
-    """Page by page in any order, with no readahead, and all of it dropped before it is read again."""
+    """Page by page in random order, without readahead, and dropped before it is read again."""
     rng = random.Random(3)
     for _ in range(EPOCHS):
         for name in os.listdir(path):
@@ -98,14 +98,14 @@ def of_prefetch(rows, path):
 
 
 def follows_from_the_reads(place, rows):
-    """What is known of the job without cachemon: each page is fetched once, or once an epoch."""
+    """Known without cachemon: each page is fetched once, or once per epoch."""
     well, badly = (details(rows, f"{place}/{name}") for name in ("well", "badly"))
     score_is("hits, well", well["hits"], 1)
     score_is("eviction, well", well["eviction"], 1)
-    # How much of it came in time is the machine's; nothing that was brought can be for nothing.
+    # How much came in time depends on the machine; no page that was brought can be wasted.
     score_is("prefetch, well", well["prefetch"], of_prefetch(rows, f"{place}/well"))
     check(well["prefetch"]["score"] >= 0.6 * 0.8, f"readahead of a file in order: {well['prefetch']}")
-    # Of three fetches of a page one is the first.
+    # One of three fetches of a page is the first.
     score_is("hits, badly", badly["hits"], 0)
     score_is("eviction, badly", badly["eviction"], 1 - (EPOCHS - 1) / EPOCHS)
     equal("prefetch without readahead", badly["prefetch"]["grade"], None)
@@ -115,7 +115,7 @@ def follows_from_the_reads(place, rows):
 
 
 def shares_of_stall_add_up(job):
-    """What the directories lack of the job's time is what the job lacks."""
+    """The losses of the directories add up to the loss of the job."""
     lacking = sum(1 - d["score"] for row in job["directories"] for d in row["grade_details"]
                   if d["name"] == "stall" and d["score"] is not None)
     whole = next(1 - d["score"] for d in job["grade_details"] if d["name"] == "stall")
@@ -123,12 +123,12 @@ def shares_of_stall_add_up(job):
 
 
 def pages_show_them(world, db, place):
-    """For people: the formulas with their figures in every format."""
+    """In the formats for people: the formulas with their figures."""
     for verb in ("report", "advise"):
         for kind in ("text", "md", "html"):
             page = world.tool.run(verb, "--db", db, "--format", kind)
             flat = " ".join(page.replace("\\", "").split())
-            check("/badly" in flat and "pages that came back " in flat, f"{verb} {kind}: no directory")
+            check("/badly" in flat and "1 - refaults " in flat, f"{verb} {kind}: no directory")
             check(flat.count("of lookups ") >= 3, f"{verb} {kind}: no formula of both directories")
 
 

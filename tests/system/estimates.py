@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Of a sliced run that is made up nothing that is an estimate stands without its mark, in any format."""
+"""In an invented sliced run, no estimate is printed without its mark, in any format."""
 
 import contextlib
 import csv
@@ -19,7 +19,7 @@ from syslib.part import Part, check, equal  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 SECONDS = 30
-# Each occurs nowhere else: found in a text, it is the estimate.
+# Each value is unique: if a text contains it, it is the estimate.
 ESTIMATES = {"read_calls": (1234567, 1200001, 1260013), "read_bytes": (98765431234, 97531234567, 99912345678),
              "lookups": (7654321, 7543219, 7765433), "hits": (7123457, 7011113, 7234561),
              "hit_ratio": (0.9306, 0.9297, 0.9313)}
@@ -57,7 +57,7 @@ class SlicedWorld(World):
         for name, (value, low, high) in ESTIMATES.items():
             row = (name, None, None, None, TOO_WIDE) if name in absent else (name, value, low, high, None)
             db.execute("INSERT INTO estimate VALUES (1, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice saw such a read')")
+        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice contained such a read')")
         made.close()
         return made.path
 
@@ -70,7 +70,7 @@ def job_of(report):
 
 
 def unmarked(text, value):
-    """Places where the figure stands without '~' and is no end of an interval."""
+    """Places where the figure stands without '~' and is not an end of an interval."""
     for m in re.finditer(rf"(?<![\d,.]){re.escape(value)}(?![\d,])", text):
         if not re.search(r"(~|&gt;=|>=|\(|to )\s*$", text[max(0, m.start() - 8):m.start()]):
             yield text[max(0, m.start() - 60):m.end() + 20]
@@ -139,7 +139,7 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
     verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("What to change")[0])
     check(TOO_WIDE in verdict, f"the verdict does not say why there is no hit ratio: {verdict}")
-    check("No fix found, but not all rules could be judged" in verdict,
+    check("No fix found, but some rules could not be judged" in verdict,
           f"the verdict does not say that rules were not judged: {verdict}")
 
 
@@ -154,7 +154,7 @@ def a_budget_that_is_not_kept_names_what_helps(world, stack):
         return re.search(r"over the budget of 1\.0 %.*?(?= \d|$)", flat(world.told(path, "report", "text")))[0]
 
     said = budget(0.03)
-    check("A larger --max-overhead" in said and "longer job" in said, said)
+    check("raise --max-overhead" in said and "longer job" in said, said)
     check("--interval" not in said, f"the interval changes nothing in a sliced run: {said}")
     said = budget(6.83)
     check("--max-overhead" not in said and "longer job" in said, f"no budget is as large: {said}")

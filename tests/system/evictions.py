@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why pages of the job left the cache, by who dropped them and how many: what the job did is known, and
-how many pages went cachestat(2) says."""
+"""Why pages of the job left the cache, by evictor and number. The acts of the job are known, and
+cachestat(2) counts the pages that left."""
 
 import json
 import os
@@ -22,7 +22,7 @@ part = Part(__doc__)
 
 
 class Case:
-    """A worker that is the job, from its first order on."""
+    """A worker that is the job from its first order."""
 
     def __init__(self, world, stack):
         self.world = world
@@ -51,7 +51,7 @@ def cached(path):
 
 
 def uncached_file(world):
-    """A cold file, where this kernel and its filesystem know the flag."""
+    """A cold file, if this kernel and its filesystem know the flag."""
     path = world.cold(PAGES)
     with open(path, "rb") as f:
         try:
@@ -78,7 +78,7 @@ def uncached_reads(world, stack):
 
 @part.case
 def uncached_writes(world, stack):
-    """They leave when they are written, in a thread of the kernel or in the call that waits."""
+    """They leave when they are written, in a kernel thread or in the call that waits."""
     path = uncached_file(world)
     c = Case(world, stack)
     c.do("write_uncached", path, 0, PAGES)
@@ -92,7 +92,7 @@ def uncached_writes(world, stack):
 
 @part.case
 def direct_writes_are_direct(world, stack):
-    """By system call, AIO and io_uring, over a file that is wholly cached."""
+    """By system call, AIO and io_uring, over a file that is fully cached."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     for engine in "psync", "libaio", "io_uring":
@@ -107,7 +107,7 @@ def direct_writes_are_direct(world, stack):
 
 @part.case
 def files_without_a_name(world, stack):
-    """What advice and a direct write drop of a file that is deleted comes again."""
+    """Pages of a deleted file that advice and a direct write drop come back."""
     c, path = Case(world, stack), world.cold(PAGES)
     c.do("block", path, 0, PAGES)
     os.unlink(path)
@@ -132,7 +132,7 @@ def deleted_files_go_with_their_last_user(world, stack):
 
 @part.case
 def holes_punched_by_madvise(world, stack):
-    """What was in a hole is gone: no page of it comes again, whatever is read there."""
+    """Pages of a punched hole do not come back, whatever is read there."""
     c, path = Case(world, stack), world.cold(PAGES)
     c.do("block", path, 0, PAGES)
     c.do("remove", path, 512, 1024)

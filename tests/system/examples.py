@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The examples: the bad version gives its finding, the fixed one does not, compare calls it improved, and
-the gain that was foretold is the one that came. All pairs with CACHEMON_FULL=1, else a few."""
+"""The examples: the bad version gives its finding, the fixed one does not, compare calls it
+improved, and the measured gain matches the predicted one. All pairs with CACHEMON_FULL=1, else a
+few."""
 
 import importlib
 import importlib.machinery
@@ -20,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def load(path):
-    """A program without an ending as a module."""
+    """A program without a filename extension, loaded as a module."""
     loader = importlib.machinery.SourceFileLoader("examples_run", path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("examples_run", loader))
     loader.exec_module(module)
@@ -30,12 +31,12 @@ def load(path):
 runner = load(os.path.join(ROOT, "examples", "run"))
 part = Part(__doc__)
 part.count_option("pairs", len(runner.names()), 4, "pairs of examples")
-# Those that need little: counters alone decide them.
+# Cheap pairs: counters alone decide them.
 FIRST = ("validation", "memory_limit", "log_tail", "epochs")
-FACTOR = 1.5  # between the gain foretold and the one measured
-GAINS = []    # (pair, finding, foretold s, measured s, ratio of wall times)
-TWOFOLD = 3   # pairs that must gain twice
-README = "validation"  # which the README shows, with no option
+FACTOR = 1.5  # between the predicted gain and the measured one
+GAINS = []    # (pair, finding, predicted s, measured s, ratio of wall times)
+TWOFOLD = 3   # pairs whose fix must double the speed
+README = "validation"  # shown in the README, without options
 SHORTER = "use --interval 100ms"
 
 
@@ -50,7 +51,7 @@ class World:
             self.lacking = str(e)
 
     def record(self, name, *options):
-        """A database with the bad version as run 1, the fixed one as run 2."""
+        """A database with the bad version as run 1 and the fixed one as run 2."""
         if not self.place:
             raise Skipped(self.lacking)
         db = self.tool.fresh(".db")
@@ -62,7 +63,7 @@ class World:
 
 
 def findings(world, db, run):
-    """({id: finding}, {id: reason}) of a run; what was merged into another is found as well."""
+    """({id: finding}, {id: reason}) of a run, including merged findings."""
     advice = json.loads(world.tool.run("advise", "--db", db, "--run", str(run), "--format", "json"))
     job = next(j for j in advice["jobs"] if not j.get("other"))
     found = {}
@@ -87,7 +88,7 @@ def measured_gain(name, finding, walls):
 
 
 def both_versions(world, name, module):
-    """What the times do not bear out; None: they do. Findings must be right each time."""
+    """What the measured times contradict; None: nothing. Findings must be right each time."""
     db = world.record(name)
     bad, unjudged = findings(world, db, 1)
     fixed, _ = findings(world, db, 2)
@@ -117,7 +118,7 @@ def pair(name):
             raise Skipped("with CACHEMON_FULL=1")
         wrong = both_versions(world, name, module)
         if wrong:
-            # What other guests do to the disk is in both times: two more pairs settle it.
+            # Other guests slow the disk in both runs: two more pairs decide.
             part.note(f"once more, twice: {wrong}")
             for _ in range(2):
                 wrong = both_versions(world, name, module)
@@ -128,7 +129,7 @@ def pair(name):
 
 
 def judge_gain(module, foretold, measured):
-    """A module that cannot be right to a factor says why in GAIN."""
+    """A module whose prediction cannot be accurate says why in GAIN."""
     if hasattr(module, "GAIN"):
         part.note(f"not judged: {module.GAIN}")
         return
@@ -137,8 +138,8 @@ def judge_gain(module, foretold, measured):
 
 
 def compared(world, db, name):
-    """Both versions do the same job, the fixed one with fewer reads perhaps. What compare says to do where it has too
-    little data is done."""
+    """Both versions do the same job, the fixed one perhaps with fewer reads. If compare says
+    that it has too little data, its advice is followed."""
     said = json.loads(world.tool.run("compare", "--db", db, "1", "2", "--per", "job", "--format", "json"))
     verdict = said["jobs"][0]["verdict"]
     part.note(f"compare: {verdict['sentence']}")
@@ -169,8 +170,8 @@ def three_pairs_gain_twice(world, stack):
 
 @part.case
 def the_first_example_gains_twice(world, stack):
-    """What examples/try shows: on a disk as it is, the first finding is the fault, its fix makes the job twice as fast
-    or faster, and compare says so."""
+    """The output of examples/try: on an unmodified disk, the first finding is the fault, its fix
+    at least doubles the speed of the job, and compare says so."""
     if not world.place:
         raise Skipped(world.lacking)
     place = stack.enter_context(runner.Place("ext4", world.place.base))

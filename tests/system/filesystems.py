@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is seen of each filesystem, against cachestat(2) and the reader's own count, and whether the
-cover that doctor and the report print is what was measured."""
+"""What is seen of each filesystem, compared with cachestat(2) and the reader's own count, and
+whether the cover that doctor and the report print was measured."""
 
 import errno
 import json
@@ -64,7 +64,7 @@ def xfs_is_exact(world, stack):
 @part.case
 def btrfs_is_exact(world, stack):
     mount = on_disk(world, stack, "btrfs")
-    # It has no other way to read these.
+    # Compressed files can be read only through the cache.
     machine.run("mount", "-o", "remount,compress-force=zstd", mount)
     packed = fill(f"{mount}/packed", byte=b"x")
     equal("bytes through the cache", split_as_the_cache_says(world, stack, packed), BYTES)
@@ -76,7 +76,7 @@ def drop(path):
 
 
 def subvolumes(world, stack):
-    """A file, its snapshot, which has the same inode number and generation, and one beside it."""
+    """A file, its snapshot, which has the same inode number and generation, and another file."""
     mount = disk(world, stack, "btrfs")
     machine.run("btrfs", "subvolume", "create", f"{mount}/a")
     fill(f"{mount}/a/data")
@@ -92,7 +92,8 @@ def subvolumes(world, stack):
 
 
 def work_subvolumes(*paths):
-    """Reads each, drops the first, and reads that again; tells what the kernel had of each."""
+    """Reads each file, drops the first one, and reads that again; reports what the kernel had of
+    each."""
     told = {path: {"lookups": 0, "brought": 0, "refaults": 0} for path in paths}
 
     def read(path):
@@ -134,7 +135,7 @@ def btrfs_snapshots_are_files_of_their_own(world, stack):
               t["prefetch"]["fate"]["used_late"], t["prefetched_pages"])
         equal(f"doctor's device of {name}", world.doctor(path)["dev"], found[0]["dev"])
     adds_up(job)
-    # Blocks of metadata have the device of the whole.
+    # Blocks of metadata have the device of the whole filesystem.
     entries = [f for f in job["filesystems"] if f["mount"] == mount]
     equal("filesystems with reads: one a subvolume",
           [f["files"] for f in entries if f["totals"]["lookups"]], [1, 1, 1])
@@ -143,7 +144,7 @@ def btrfs_snapshots_are_files_of_their_own(world, stack):
 
 @part.case
 def asynchronous_direct_reads_are_exact(world, stack):
-    # btrfs and xfs queue with the same code.
+    # btrfs and xfs queue I/O with the same code.
     mount = disk(world, stack, "ext4")
     for engine in "libaio", "io_uring":
         asynchronous_is_counted(world, stack, f"{mount}/{engine}", engine)
@@ -154,7 +155,7 @@ def asynchronous_direct_reads_are_exact(world, stack):
 
 
 def work_past_the_cache(path):
-    """Reads of a device of all sizes and kinds of calls, some in parts, some that end with it."""
+    """Reads of a device with all sizes and kinds of calls, some in parts, some at its end."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
     size = os.lseek(fd, 0, os.SEEK_END)
     buffer = mmap.mmap(-1, 6 << 20)
@@ -193,7 +194,8 @@ def direct_reads_of_a_device_are_exact_in_all_sizes(world, stack):
 
 @part.case
 def what_a_filesystem_reads_for_itself_is_no_direct_read(world, stack):
-    """A job that mounts: xfs waits for reads of its log, one by one, as a direct read of a device does."""
+    """A job that mounts: xfs reads its log and waits for each read, like direct reads of a
+    device."""
     mount = disk(world, stack, "xfs")
     device = subprocess.run(["findmnt", "-n", "-o", "SOURCE", mount], capture_output=True, text=True,
                             check=True).stdout.strip()
@@ -218,7 +220,7 @@ def overlay_is_its_layer(world, stack):
                   f"lowerdir={lowerdir},upperdir={upper},workdir={work}", "overlay", merged)
     is_covered(world, merged, "overlay", "exact", "layers (ext4)")
     cached_is_exact(world, stack, f"{merged}/data\t{lower}/data", mount, "ext4", "exact")
-    # A layer that nothing is seen of spoils it.
+    # An invisible layer lowers the cover.
     hidden = world.place("hidden")
     machine.mount(stack, "-t", "tmpfs", "none", hidden)
     both = world.place("both")
@@ -293,7 +295,7 @@ def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
     equal("trial", fs["trial_cached"], False)
     if hooked:
         direct_is_counted(world, stack, f"{mount}/data")
-        # The same call as for cached ones: what a program does that knows nothing of it.
+        # The same call as for cached files, as made by a program that does not know the difference.
         told, job = measured(world, stack, "cached", f"{mount}/data")
         equal("direct bytes", job["totals"]["direct_read_bytes"], told["read_bytes"])
         equal("lookups", job["totals"]["lookups"], 0)
@@ -304,7 +306,7 @@ def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
 
 @part.case
 def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
-    """Each open throws out what the one before had read; nobody opens anything with O_DIRECT."""
+    """Each open evicts what the previous one read, without O_DIRECT."""
     path = f"{fuse(world, stack, 'cached')}/data"
     process = Reader(world, stack)
     process.read("cached", path)
@@ -315,7 +317,7 @@ def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
     watch.interrupt()
     job = watch.end()[1]
     equal("pages in the cache at each open", [t["before"] for t in told], [0] * 3)
-    # What was there before the run is nobody's.
+    # Pages that were cached before the run do not count.
     dropped = sum(t["after"] for t in told[:-1])
     evicted = {k: v for k, v in job["totals"]["evicted_pages"].items() if v}
     equal("evictions", evicted, {"invalidate": dropped})
@@ -327,7 +329,7 @@ def fuse_drops_the_cache_at_open_without_keep_cache(world, stack):
 
 
 def work_whole_files(*paths):
-    """Reads each to its end; what a call asks for and the kernel does not have is a miss."""
+    """Reads each file to its end; requested pages that the kernel does not have are misses."""
     told = dict.fromkeys(FIGURES, 0)
     for path in paths:
         with open(path, "rb", buffering=0) as f:
@@ -342,7 +344,7 @@ def work_whole_files(*paths):
 
 
 def work_by_all_ways(*paths):
-    """Reads each file by another kind of call, then all of them again, which the cache answers."""
+    """Reads each file with another kind of call, then all of them again from the cache."""
     def mapped(fd):
         with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as m:
             return m[0]
@@ -366,8 +368,8 @@ def work_by_all_ways(*paths):
 
 @part.case
 def inline_data_is_read_once(world, stack):
-    """Readahead puts a page into the cache, finds data in the inode and takes the page out again, and
-    the read puts it there once more."""
+    """Readahead adds a page to the cache, finds the data in the inode and removes the page
+    again; then the read adds it once more."""
     mount = disk(world, stack, "ext4", ("-O", "inline_data", "-I", "256"))
     paths = [fill(f"{mount}/{n}", 20 + n) for n in range(15)]
     for level in ["--level", "full"], []:
@@ -394,7 +396,7 @@ def inline_data_is_read_once(world, stack):
 
 @part.case
 def squashfs_is_exact_or_says_what_it_lost(world, stack):
-    """Sizes of all kinds: beyond the end of a file its blocks go on in the cache, or do not."""
+    """All kinds of sizes: the blocks beyond the end of a file may or may not be cached."""
     if not shutil.which("mksquashfs"):
         raise Skipped("no mksquashfs")
     source, image = world.place("source"), world.place("image.sqsh")
@@ -427,7 +429,7 @@ def squashfs_is_exact_or_says_what_it_lost(world, stack):
         equal("reason", [b["figures"] for b in report["run"]["lower_bounds"]],
               [] if exact else ["reads"])
         fates = entry["totals"]["prefetch"]["fate"]
-        # What a call used that left no event is not wasted.
+        # Pages used by a call that left no event are not wasted.
         check(exact or fates["untracked"] == entry["totals"]["prefetched_pages"], f"fates: {fates}")
         print(f"        {state}: {entry['totals']['read_calls']} of {told['read_calls']} calls, "
               f"{entry['totals']['lookups']} of {told['lookups']} lookups", flush=True)

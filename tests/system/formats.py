@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One report, and what to change, in all formats: the same tables, cell by cell, in HTML, Markdown and text;
-no number in them that the JSON has not; YAML the same tree; CSV the same figures. The run is made here; --db: of
-another."""
+"""One report, and its fixes, in all formats: the same tables, cell by cell, in HTML, Markdown
+and text; no number in them that is not in the JSON; YAML is the same tree; CSV has the same
+figures. The run is made here; --db: of another."""
 
 import collections
 import csv
@@ -27,12 +27,12 @@ from syslib.sametables import figure, same_cells, same_lines  # noqa: E402
 part = Part(__doc__)
 part.parser.add_argument("--db", help="of a run, instead of the one that is made")
 
-# Numbers of the report's own sentences and heads.
+# Numbers in the report's own sentences and headings.
 WORDS = {"70 %", "90 %", "0.9", "0.8", "2", "0", "1"}
 
 
 def made(world):
-    """A run with something in every part of its report."""
+    """A run with content for every part of its report."""
     counts = {**rules.ONCE, "windows_sync": 11, "windows_async": 503, "window_log2_3": 17, "window_log2_6": 497,
               "evicted_reclaim_kswapd": 1203, "evicted_dontneed": 307, "read_calls": 40009, "refaults": 41,
               "refault_distance_pages": 41 * 5003, "refault_distance_ms": 41 * 1201, "stalls": 601}
@@ -52,6 +52,11 @@ def made(world):
     for cause, pages in (("reclaim_kswapd", 1203), ("dontneed", 307)):
         run.pushed(cause=cause, evictor_kind="others", evictor="rsync", evictor_cgroup=b"/backup.slice",
                    evictor_path=b"/backup", owner_path=b"/d", evictor_writes=1, pages=pages)
+    for from_ns, to_ns, sleeps in ((0, 2048, 7), (1 << 20, 1 << 21, 577), (1 << 33, None, 17)):
+        more = 2000 if sleeps == 577 else 0  # of the other files
+        run.put("wait_histogram", job_id=1, from_ns=from_ns, to_ns=to_ns, sleeps=sleeps + more)
+        run.put("file_wait", file_id=1, from_ns=from_ns, to_ns=to_ns, sleeps=sleeps)
+    run.db.execute("UPDATE device SET reads = 4003, read_ms = 509")
     for number, pattern in ((1, "seq_4k"), (2, "mmap_seq")):
         schemas.traced(world, run, number, pattern, 128, path=f"/{'de'[number - 1]}/file".encode())
     schemas.traced(world, run, 3, "seq_4k", 128, path=b"/f/file", state="broken", reason="ring full", stands_for=None)
@@ -88,7 +93,7 @@ VERBS = ("report", "advise")
 
 @part.case
 def html_and_markdown(world, _):
-    """The same tables in the same order; the same numbers in what is said beside them."""
+    """The same tables in the same order; the same numbers in the text around them."""
     for verb in VERBS:
         same_document(world.page(verb), world.markdown(verb))
 
@@ -100,16 +105,16 @@ def same_document(page, other):
         if a.kind == "numbers" and b.head()[-1] == "peak":
             same_lines(a, b)
         elif a.kind == "numbers":
-            # Without the column of bars, and what the title says the numbers are.
+            # Without the column of bars, and without the explanation of the numbers in titles.
             equal(f"cells of {a.caption}", [row[:len(a.head())] for row in b.rows],
                   [[cell.removesuffix(" pages") for cell in row] for row in a.rows])
         elif a.kind == "strips":
             equal("strips", [row[0] for row in b.rows[1:]], [row[0] for row in a.rows])
-            heard.update(numbers(b.head()[0]))  # its name is beside the picture there
+            heard.update(numbers(b.head()[0]))  # its name is next to the picture there
         else:
             same_cells(a, b)
     said = collections.Counter(page.numbers())
-    # What a table is headed by, Markdown says before it.
+    # Markdown has the caption of a table before it.
     for table in page.tables:
         if table.kind == "plain":
             said.update(numbers(table.caption))
@@ -120,7 +125,7 @@ def same_document(page, other):
 
 @part.case
 def text_fits_a_terminal(world, _):
-    """80 columns, whatever the notes of the findings have to be typed."""
+    """80 columns, however long the commands in notes are."""
     for verb in VERBS:
         lines = world.report("text", verb).splitlines()
         wide = [line for line in lines if len(line.expandtabs(8)) > 80]
@@ -133,7 +138,7 @@ def squeezed(text):
 
 @part.case
 def text_and_markdown(world, _):
-    """Every cell of Markdown's tables in the text, in order, and no number between them."""
+    """Every cell of Markdown's tables is in the text, in order, with no number between them."""
     for verb in VERBS:
         same_text(world.report("text", verb), world.markdown(verb))
 
@@ -160,7 +165,7 @@ def same_text(text, markdown):
                 cells = [re.sub("^█+$", "", cell) for cell in row]
                 if squeezed("".join(cells)) in text[at:]:
                     find(squeezed("".join(cells)), row)
-                else:  # too wide: a line a cell, with the name of its column
+                else:  # too wide: one line per cell, with the name of its column
                     find("".join(squeezed(f"{h}: {c}" if h else c) for h, c in zip(head, cells)), row)
     left.append(text[at:])
     words = squeezed(" ".join(markdown.words))
@@ -172,13 +177,13 @@ def same_text(text, markdown):
 
 
 def part_of_job(report):
-    """What is of the run and the job as a whole."""
+    """Values of the run and of the job as a whole."""
     job = {k: v for k, v in report["jobs"][0].items() if k not in ("files", "directories", "filesystems")}
     return [report["run"], job, *({"totals": j["totals"]} for j in report["jobs"][1:])]
 
 
 def of_row(report, first):
-    """The entries that the row is about, by its name."""
+    """The entries that the row is about, found by name."""
     job, found = report["jobs"][0], []
     name = re.sub(r"^\[(deleted|and below)\] ", "", first)
     for part_ in ("files", "directories", "advice"):
@@ -195,7 +200,7 @@ def of_row(report, first):
 
 @part.case
 def all_in_the_json(world, _):
-    """Each number of each table, from the figures of the row's own entry where it has one."""
+    """Each number of each table, from the figures of the row's own entry if it has one."""
     report = world.json()
     page_size, job = report["run"]["page_size_bytes"], report["jobs"][0]
     whole = figures.known(part_of_job(report), page_size) | WORDS
@@ -219,7 +224,8 @@ def all_in_the_json(world, _):
 
 @part.case
 def sentences_in_the_json(world, _):
-    """Each number that is said beside the tables; how many rows a table leaves out is none of the run's."""
+    """Each number in the text around tables; the count of omitted rows is not a number of the
+    run."""
     report = world.json()
     page_size = report["run"]["page_size_bytes"]
     of_both = WORDS | figures.derived(report["jobs"][0], page_size)
@@ -238,7 +244,7 @@ def table_of(page, caption):
 
 @part.case
 def pictures_in_the_json(world, _):
-    """The numbers behind the pictures, worked out anew from the JSON."""
+    """The numbers of the pictures, computed again from the JSON."""
     page, job = world.page(), world.json()["jobs"][0]
     table = table_of(page, "Reads, prefetch, evictions and stall")
     columns = figures.of_timeline(job["timeline"], world.json()["run"]["lower_bounds"])
@@ -252,6 +258,11 @@ def pictures_in_the_json(world, _):
         table = table_of(page, caption)
         shown = [row[1] for row in table.rows[1:]] if table else []
         equal(caption, shown, [mark + figures.of_count(v) for v in figures.trimmed(values or [])])
+    waits = [("Lengths of waits", job)]
+    waits += [(f"Lengths of waits for {f['path']}", f) for f in job["files"] if f["wait_histogram"]]
+    check(len(waits) > 1, "no file has lengths of waits")
+    for caption, of in waits:
+        equal(caption, [row[:2] for row in table_of(page, caption).rows[1:]], figures.of_waits(of["wait_histogram"]))
     models = job["whatif"]
     for caption, key in (("Read calls by setting", "settings"),
                          ("Mapped files by setting", "mapped_settings")):
@@ -261,12 +272,12 @@ def pictures_in_the_json(world, _):
     of_curve(page, models["cache"]["curve"])
 
 
-MAPS = 12  # files that people are shown the parts of
+MAPS = 12  # files whose parts are shown to people
 
 
 @part.case
 def maps_in_the_json(world, _):
-    """The parts of files: the table behind each map, and the line of characters that Markdown has of it."""
+    """The parts of files: the table for each map, and its line of characters in Markdown."""
     page, job = world.page(), world.json()["jobs"][0]
     files = [f for f in job["files"] if (f.get("coverage") or {}).get("file_pages")
              and any(v for _, v in figures.leaves(f["totals"]))][:MAPS]
@@ -288,7 +299,7 @@ def maps_in_the_json(world, _):
 
 
 def same_parts(what, rows, mark, shares):
-    """Parts on end that are alike are one row: a row is of its first, and of no other."""
+    """Equal consecutive parts are one row: it belongs to its first part only."""
     at = 0
     for begin, end, shown in rows:
         equal(f"{what}: begin of a row", begin, figures.of_ratio(at / len(shares)))
@@ -314,7 +325,7 @@ def of_curve(page, curve):
     table = table_of(page, "Hit ratio by cache size")
     for row in table.rows[1:]:
         at = figure(row[0])
-        # Figures of sizes have three digits.
+        # Sizes have three digits.
         below = [p for p in points if p["cache_bytes"] <= at * 0.994] or points[:1]
         above = [p for p in points if p["cache_bytes"] >= at * 1.006] or points[-1:]
         for cell, key in zip(row[1:], ("hit_ratio", "hit_ratio_low", "hit_ratio_high", "opt_hit_ratio")):
@@ -335,7 +346,7 @@ def yaml_is_the_json(world, _):
 
 @part.case
 def csv_is_the_json(world, _):
-    """The rows of job, directories, files and the rest, and each figure of them."""
+    """The rows of job, directories, files and the rest, and each of their figures."""
     rows = list(csv.DictReader(io.StringIO(world.report("csv"))))
     wanted = []
     for job in world.json()["jobs"]:
@@ -358,7 +369,7 @@ def csv_is_the_json(world, _):
 
 @part.case
 def lists_as_tables(world, _):
-    """The commands of docs/json.md that make tables of lists: as many rows as the list has."""
+    """The commands in docs/json.md that make tables of lists: as many rows as the list has."""
     with open(os.path.join(rules.ROOT, "docs", "json.md"), encoding="utf-8") as f:
         programs = re.findall(r"--format json \| jq -r '(.*)'$", f.read(), re.M)
     check(len(programs) >= 3, f"{len(programs)} commands")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A home on FUSE as sshfs and gocryptfs mount it, which root cannot enter: what works there through
-sudo, and that the rest is refused with the reason before CMD is run."""
+"""A home on FUSE, as mounted by sshfs and gocryptfs, which root cannot enter: some verbs work
+through sudo, and the others are refused with the reason before CMD runs."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ class World:
 
 @part.case
 def refused(world, _):
-    """A database in the home, named in any way: the reason, what to do, nothing made, no CMD."""
+    """A database in the home, named in any way: the reason, what to do, nothing created, no CMD."""
     home = world.user.home
     try:
         os.listdir(home)
@@ -77,7 +77,7 @@ def refused(world, _):
 
 @part.case
 def database_elsewhere(world, _):
-    """With the database on a local disk the first command works, its report in the home."""
+    """With the database on a local disk the first command works, with its report in the home."""
     db = os.path.join(world.local, "x.db")
     for report in ("r.html", os.path.join(world.user.home, "abs.md")):
         status, said = world.accounts.sudo("watch", "--db", db, "--report", report, "--", "sh", "-c",
@@ -92,7 +92,8 @@ def database_elsewhere(world, _):
 
 @part.case
 def readers(world, _):
-    """Verbs that measure nothing are the user's for good, and so is a program with capabilities."""
+    """Verbs that measure nothing run as the user throughout, and so does a program with
+    capabilities."""
     world.accounts.run(world.user, world.accounts.with_caps(CAPS), "watch", "--db", "own.db",
                        "--report", "own.html", "--", "true", status=0)
     for prefix in ([], ["sudo", "-n"]):

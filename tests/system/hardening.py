@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The installed program has what makes a fault in it harder to use. Each check fails on a program that was built
-without it."""
+"""The installed program has the protections that make an error in it harder to exploit. Each
+check fails on a program built without the protection."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ from syslib.part import Failed, Part, Skipped, check, equal  # noqa: E402
 
 part = Part(__doc__)
 
-FORTIFIED_MIN = 12  # functions of the C library that check the size of what they write
+FORTIFIED_MIN = 12  # functions of the C library that check the size of their output
 X86 = platform.machine() == "x86_64"
 
 
@@ -27,7 +27,7 @@ def run(*argv):
 
 
 class Program:
-    """What readelf says of it."""
+    """The output of readelf."""
 
     def __init__(self, path):
         self.path = path
@@ -45,7 +45,7 @@ class Program:
 
 
 def position_independent(p):
-    """What is loaded lies at another place each time."""
+    """Everything is loaded at random addresses."""
     check(re.search(r"Type: +DYN ", p.header), "the type is not DYN")
     check(re.search(r"\(FLAGS_1\).*\bPIE\b", p.dynamic), "no PIE in FLAGS_1")
 
@@ -61,7 +61,7 @@ def stack_not_executable(p):
 
 
 def code_apart(p):
-    """The headers, and with them what is only read, are not executable."""
+    """Headers and read-only data are not executable."""
     equal("flags of what begins the file", [flags for k, offset, flags in p.segments if k == "LOAD" and not offset],
           ["R"])
 
@@ -91,8 +91,8 @@ def fortified(p):
 
 
 def branches_protected(p):
-    """Functions begin with a mark. The program's note needs startup files of the C library that have it too, which
-    Debian 12 has not; a shadow stack needs nothing of these."""
+    """Functions begin with a marker. The program's note needs startup files of the C library
+    with the marker too, which Debian 12 lacks; a shadow stack needs no such files."""
     code = run("objdump", "-d", "--no-show-raw-insn", "--disassemble=main", p.path)
     first = re.search(r"<main>:\n[^\n]*\t(\w+)", code)
     check(first and first[1] in ("endbr64", "bti", "paciasp"), f"main begins with {first and first[1]}")
@@ -101,7 +101,7 @@ def branches_protected(p):
 
 
 def large_frames_probed(p):
-    """A page after the other is touched, so that no frame steps over the page that guards the stack."""
+    """Large frames touch each page, so that none skips the guard page of the stack."""
     code = run("objdump", "-d", "--no-show-raw-insn", p.path)
     probe = (r"sub +\$0x1000,%rsp\n[^\n]*\tor[ql] +\$0x0,\(%rsp\)" if X86 else
              r"sub\tsp, sp, #0x10, lsl #12\n[^\n]*\tstr\txzr, \[sp, #1024\]")
@@ -134,7 +134,7 @@ __asm__(".text; .quad main");
 #endif
 #endif
 """
-# All of it, and then what takes it away from each check.
+# All protections, and then, for each check, a build without its protection.
 HARD = ("-fPIE", "-pie", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack", "-Wl,-z,separate-code",
         "-fstack-protector-strong", "-fstack-clash-protection", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2",
         *(("-fcf-protection=full", "-Wl,-z,shstk") if X86 else ("-mbranch-protection=standard",)))
@@ -202,7 +202,8 @@ def installed(world, _):
 
 @part.case
 def each_check_can_fail(world, _):
-    """On a program that lacks this and has all else; without lazy binding, also on one without GNU_RELRO."""
+    """On a program that lacks this one only; without lazy binding, also on one without
+    GNU_RELRO."""
     equal("checks", set(LACKS), set(CHECKS))
     hard = world.control(*HARD)
     equal("complaints about one that has all, but is small", [c.__name__ for c in CHECKS if refused(c, hard)],

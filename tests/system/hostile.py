@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names that attack: of files, directories, jobs, commands, control groups, hosts, devices and probes at once,
-in each format of report, advise, compare, whatif and runs. What a reader's own parser makes of the output
-must be what it makes of harmless names, but for the names, and these are what docs/json.md says."""
+"""Hostile names of files, directories, jobs, commands, control groups, hosts, devices and probes
+at once, in each format of report, advise, compare, whatif and runs. A standard parser must get
+the same from the output as with harmless names, except for the names, which must be as
+docs/json.md says."""
 
 import contextlib
 import csv
@@ -44,7 +45,7 @@ COLUMNS = {
     "interference": ("evictor", "evictor_cgroup", "evictor_path", "owner_path"), "device": ("name",),
     "probe": ("role", "hook", "reason"), "unmeasured": ("counter", "reason"), "job_limit": ("at",),
 }
-# Keys of the JSON that hold a name as it is.
+# Keys of the JSON whose values are names.
 KEYS = {"host", "kernel", "arch", "selector", "path", "fstype", "mount", "command", "cgroup", "directory",
         "owner_directory", "role", "hook"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -62,7 +63,7 @@ class World:
         self.harmless = self.named(HARMLESS)
 
     def named(self, name):
-        """A copy of the run, twice, with this name for all."""
+        """A copy of the run, twice, with this name everywhere."""
         if name not in self.copies:
             self.copies[name] = self.copy(name)
         return self.copies[name]
@@ -86,7 +87,7 @@ class World:
         return path
 
     def csv(self, db, *verb):
-        """As it is: a cell holds the bytes of its name."""
+        """Raw: a cell holds the bytes of its name."""
         return self.tool.run(*verb, "--db", db, "--format", "csv", binary=True).decode()
 
     def say(self, db, *argv):
@@ -97,7 +98,7 @@ class World:
 
 
 def again(db):
-    """A second run with a job of its own, to compare the first with."""
+    """A second run with another job, to compare the first with."""
     for table, key, more in (("run", "id", {"uuid": "v"}), ("job", "run_id", {"id": 2})):
         columns = [r[1] for r in db.execute(f"PRAGMA table_info({table})")]
         values = {key: 2, **more}
@@ -106,12 +107,12 @@ def again(db):
 
 
 def unsafe(c):
-    """Controls, format characters, separators of lines, what is no character."""
+    """Control characters, format characters, line separators, noncharacters."""
     return unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cn", "Cs", "Co")
 
 
 def data(name):
-    """(as programs get it, whether it had to be escaped)"""
+    """(as programs get it, whether it was escaped)"""
     try:
         return name.decode(), False
     except UnicodeDecodeError:
@@ -133,16 +134,16 @@ def escaped(name, acts):
 
 
 def inert(name):
-    """As people are shown it."""
+    """As shown to people."""
     text, bad = data(name)
     return escaped(name, unsafe) if bad or any(map(unsafe, text)) else text
 
 
 def shape(text):
-    """What a page is made of, without its words: elements and what they are told. In Markdown an @ is code,
-    so that it makes no address."""
+    """The structure of a page without its words: elements and attributes. In Markdown an @ is in
+    code, so that it does not become an address."""
     page = Page(re.sub("<code>(@+)</code>", r"\1", text))
-    # A long cell may take several lines: class w; a path ends one behind a slash: wbr, class path.
+    # A long cell may take several lines: class w; a path breaks after a slash: wbr, class path.
     return [(name, sorted((k, v) for k, v in attrs.items() if k != "aria-label" and (k, v) != ("class", "w")))
             for name, attrs in page.elements if name != "wbr" and attrs.get("class") != "path"]
 
@@ -189,7 +190,7 @@ def of_files(page, name):
 
 @part.case
 def markdown(world, _):
-    """The same once more of what two renderers make of it, markup let through and addresses made links."""
+    """The same for the output of two renderers that allow markup and make links of addresses."""
     for verb in VERBS:
         for render in (rendered, rendered_as_hosts_do):
             same_shape(world, verb, "md", render)
@@ -206,8 +207,9 @@ def markdown(world, _):
 
 @part.case
 def text(world, _):
-    """No line more or wider because of a character that acts; the name, broken over lines if it is long."""
-    # Lines of code are as they are.
+    """No line more or wider because of a control character; the name, broken over lines if it is
+    long."""
+    # Lines of code are unchanged.
     usual = {line for verb in VERBS for line in world.say(world.harmless, *verb).split("\n")}
 
     def one(name):
@@ -234,7 +236,7 @@ def names_in(tree, found):
 
 @part.case
 def json_and_yaml(world, _):
-    """Each name comes back, with a mark beside it where it is no UTF-8; YAML is the same tree."""
+    """Each name comes back, marked if it is not UTF-8; YAML is the same tree."""
     def one(name):
         db, (want, bad) = world.named(name), data(name)
         report = {}
@@ -259,8 +261,8 @@ def json_and_yaml(world, _):
 
 @part.case
 def csv_cells(world, _):
-    """A row has the columns that the head names; no cell is a formula; a name that would be one has an
-    apostrophe before it."""
+    """A row has the columns of the head; no cell is a formula; a name that would be one starts
+    with an apostrophe."""
     def one(name):
         db, (want, bad) = world.named(name), data(name)
         if want.startswith(FORMULA):

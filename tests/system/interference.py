@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whose reading and writing pushed out whose pages, in a group with a memory limit: by whom is known
-by what was told to whom, how many by cachestat(2)."""
+"""Which reads and writes evicted which pages, in a group with a memory limit. The test's own
+orders show who; cachestat(2) counts how many."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from syslib.world import World  # noqa: E402
 
 LIMIT = 40 << 20
 PAGES = (16 << 20) // PAGE   # of the job's dataset: fits
-LARGE = (80 << 20) // PAGE   # of what pushes it out
+LARGE = (80 << 20) // PAGE   # of the evictor
 CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate",
           "direct_io", "other", "invalidate", "dontcache")
 
@@ -42,7 +42,7 @@ def group_with_limit(stack, version):
 
 
 class Case:
-    """A job in the group, its dataset in a/, what pushes it out in b/, and a neighbour."""
+    """A job in the group, its dataset in a/, the evictor's files in b/, and a neighbour."""
 
     def __init__(self, world, stack, version=1):
         self.world = world
@@ -59,7 +59,7 @@ class Case:
         self.watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--pid",
                                               str(self.job.pid)])
         self.watch.wait_started()
-        self.job.do("random", self.a)  # page by page: nothing but what is read
+        self.job.do("random", self.a)  # page by page: only what is read
         self.job.do("read", self.a, 0, PAGES)
 
     def cached(self, path):
@@ -67,7 +67,7 @@ class Case:
             return cached_pages(f.fileno())
 
     def rows(self):
-        """All rows, at the end of the run. By cause they add up to what the job's counters say."""
+        """All rows, at the end of the run. By cause they add up to the job's counters."""
         self.watch.interrupt()
         _, job, _ = self.watch.end()
         with contextlib.closing(sqlite3.connect(f"file:{self.watch.db}?mode=ro", uri=True)) as db:
@@ -80,7 +80,7 @@ class Case:
         return rows
 
     def lost(self, rows):
-        """Of the dataset, by the kernel's own count; and all of it is in the rows."""
+        """Of the dataset, by the kernel's own count; all of it is in the rows."""
         lost = PAGES - self.cached(self.a)
         mine = [r for r in rows if r["owner_path"] == self.place("a")]
         equal("pages of the dataset pushed out", pages(mine), lost)
@@ -102,7 +102,7 @@ def pages(rows, **want):
 
 
 def except_kernel(rows):
-    """The machine has its own reasons beside the group's: kswapd, kdamond."""
+    """The machine has its own reasons besides the group's: kswapd, kdamond."""
     return [r for r in rows if r["cause"] != "reclaim_kswapd" and r["evictor_kind"] != "kernel"]
 
 
@@ -139,8 +139,8 @@ def a_neighbour_writes(world, stack):
 
 
 class Pair:
-    """Two jobs in groups of their own below one with a limit, each watched by a run of its own into one
-    database."""
+    """Two jobs in groups of their own below a limited group, each watched by its own run into
+    one database."""
 
     def __init__(self, world, stack):
         version = 1 if machine.v1_root() else 2
@@ -174,7 +174,7 @@ class Pair:
 
 @part.case
 def another_job_of_the_database(world, stack):
-    """It is known by its name where it is a cgroup that is watched at the same time."""
+    """It has a name if it is a cgroup that is watched at the same time."""
     pair = Pair(world, stack)
     a, b = world.cold(PAGES), world.cold(LARGE)
     pair.workers["a"].do("random", a)
@@ -232,7 +232,7 @@ def writing_of_the_job(world, stack):
 
 @part.case
 def who_drops_on_purpose(world, stack):
-    """Advice of the job, advice of another, and the end of the file."""
+    """Advice of the job, advice of another job, and the end of the file."""
     c = Case(world, stack)
     c.job.do("dontneed", c.a, 0, 100)
     c.neighbour.do("dontneed", c.a, 100, 200)
@@ -247,7 +247,7 @@ def who_drops_on_purpose(world, stack):
 
 @part.case
 def who_drops_all_caches(world, stack):
-    """This program does: one of the others."""
+    """This program is one of the others."""
     c = Case(world, stack)
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
@@ -273,7 +273,7 @@ def probes_that_see_no_evictors(world, stack):
     check("do not tell who runs" in why, f"reason: {why}")
     equal("reason in the report", job["interference"], {"absent": why, "evictions": None})
     doctor = json.loads(world.tool.run("doctor", "--json"))
-    if os.uname().release.startswith("5."):  # where it is the build that is taken
+    if os.uname().release.startswith("5."):  # on kernels that use this build
         equal("what doctor says", [r["reason"] for r in doctor["records"]
                                    if r["record"] == "evictors"], [why])
     told = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
@@ -284,7 +284,7 @@ def probes_that_see_no_evictors(world, stack):
 
 @part.case
 def pages_of_a_stranger_are_not_the_jobs(world, stack):
-    """The neighbour's pages are pushed out by the job: no row owns them."""
+    """The job evicts pages of the neighbour: they have no owner row."""
     c = Case(world, stack)
     other = fill(f"{world.data}/b/other", 1000)
     stack.callback(os.unlink, other)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The job is what was selected: all that it reads is counted, exactly, and nothing of others."""
+"""The job is exactly what was selected: all of its reads are counted, and none of others."""
 
 import contextlib
 import os
@@ -86,7 +86,7 @@ def command_outlived_by_daemon(world, stack):
 
 @part.case
 def command_daemonises(world, stack):
-    """It ends at once and has read nothing: that is no job to be praised."""
+    """It ends at once without reads: a job that is not praised."""
     for children, daemonise in (
             (1, "setsid sleep 60 >/dev/null 2>&1 & exit 3"),
             (2, "exec >/dev/null 2>&1; sleep 60 & setsid sh -c 'sleep 61 & exit' & wait $!; exit 3")):
@@ -109,7 +109,8 @@ def command_with_nothing_left(world, stack):
 
 
 def attach(world, stack, verb, select, environment=lambda _: None):
-    """A tree that stands, cachemon attached to it, and the go. Returns (job, lines, report)."""
+    """Starts a tree of processes, attaches cachemon, then lets the tree go. Returns (job, lines,
+    report)."""
     tally = world.tool.fresh(".tally")
     wait, go = os.pipe()
     process = world.start(stack, verb, tally, wait, pass_fds=[wait], start_new_session=True)
@@ -142,7 +143,7 @@ def pid_with_descendants(world, stack):
 
 
 def attach_often(function):
-    """The same again and again: what goes wrong there goes wrong in moments."""
+    """Repeated, because its errors happen within moments."""
     def case(world, stack):
         for _ in range(world.args.attachments):
             with contextlib.ExitStack() as inner:
@@ -164,7 +165,7 @@ def pid_that_forks_meanwhile(world, stack):
 
 @attach_often
 def pid_whose_parents_end_meanwhile(world, stack):
-    """Who forked a process may be gone before anybody could look at it."""
+    """A parent may be gone before anybody can look at it."""
     job, lines, _ = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)])
     equal("readers", len(lines), 1 + treework.WALKERS)
     expect(world, job, lines)
@@ -173,7 +174,7 @@ def pid_whose_parents_end_meanwhile(world, stack):
 
 @part.case
 def pid_whose_descendants_are_never_seen(world, stack):
-    """All but the first process have ended whenever cachemon comes to look at them."""
+    """All processes except the first have ended before cachemon looks at them."""
     library = build(world.tool.work, "late_look", "-shared", "-fPIC")
     job, lines, _ = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
                            lambda p: {**os.environ, "LD_PRELOAD": library, "LATE_SESSION": str(p.pid)})
@@ -184,8 +185,8 @@ def pid_whose_descendants_are_never_seen(world, stack):
 
 @part.case
 def pid_of_more_than_have_room(world, stack):
-    """They fork while they are taken in until there is no room for names: who is passed over is
-    told of, and the end of the job is seen."""
+    """Processes fork while they are taken in until the map of names is full: skipped processes
+    are reported, and the end of the job is detected."""
     library = build(world.tool.work, "small_seeds", "-shared", "-fPIC")
     job, lines, report = attach(world, stack, "walkers", lambda p: ["--pid", str(p.pid)],
                                 lambda p: {**os.environ, "LD_PRELOAD": library})
@@ -196,8 +197,8 @@ def pid_of_more_than_have_room(world, stack):
 
 @part.case
 def pid_with_zombies(world, stack):
-    """Who has ended is not of the job, and keeps it from nothing; a process whose first thread has
-    ended is."""
+    """A process that has ended does not belong to the job and does not disturb it; one whose
+    first thread has ended does belong."""
     job, lines, _ = attach(world, stack, "zombies", lambda p: ["--pid", str(p.pid)])
     equal("readers", len(lines), 2)
     expect(world, job, lines)
@@ -207,9 +208,9 @@ def pid_with_zombies(world, stack):
 
 @part.case
 def pid_that_goes_on(world, stack):
-    """It reads on while the watch ends: the bytes that the kernel says it read are those of the
-    calls that were counted, but for what lies between two looks that follow each other. Between
-    these the scheduler may take cachemon's CPU away, though not each time."""
+    """It reads while the watch ends: the kernel's byte count equals that of the counted calls,
+    except for reads between two successive looks. cachemon may lose its CPU between these,
+    though not each time."""
     p = world.stranger(stack)
     for _ in range(LOOKS):
         watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.pid)])
@@ -226,7 +227,8 @@ def pid_that_goes_on(world, stack):
 
 @part.case
 def dropped_by_a_stranger(world, stack):
-    """By another link of the file: the job loses its pages, for that cause, under its own name."""
+    """Through another link of the file: the job loses its pages, for that cause, under its own
+    name."""
     tally = world.tool.fresh(".tally")
     path, link = f"{world.data}/00", f"{world.data}/link"
     with open(path, "rb") as f:
@@ -253,7 +255,7 @@ def dropped_by_a_stranger(world, stack):
 
 @part.case
 def job_of_a_kind(world, stack):
-    """What was found is said, with its user and command."""
+    """The process found is reported, with its user and command."""
     job, lines, _ = attach(world, stack, "tree", lambda p: ["--job", f"pid:{p.pid}"])
     expect(world, job, lines)
     equal("processes", job["processes"], treework.TREE_PROCESSES)
@@ -286,7 +288,7 @@ def jobs_that_are_refused(world, stack):
 
 
 def kernel_threads():
-    """The first of them, and one of its children that is no kworker, which may end."""
+    """The first kernel thread, and one of its children other than a kworker, which may end."""
     with open("/proc/2/task/2/children") as f:
         for pid in f.read().split():
             with open(f"/proc/{pid}/comm") as comm:
@@ -296,7 +298,7 @@ def kernel_threads():
 
 @part.case
 def pid_is_a_thread(world, stack):
-    """The process of the thread, also when its first thread has ended."""
+    """The process of the thread, even if its first thread has ended."""
     for verb in ("loop_in_threads", "loop_without_leader"):
         tally = world.tool.fresh(".tally")
         p = Obedient(world, stack, tally, verb)
@@ -317,7 +319,7 @@ def pid_is_a_thread(world, stack):
 
 @part.case
 def two_jobs_at_once(world, stack):
-    """Two of them on the same files, each watched by its own cachemon."""
+    """Two jobs on the same files, each watched by its own cachemon."""
     jobs = []
     for _ in range(2):
         tally = world.tool.fresh(".tally")

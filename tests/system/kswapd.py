@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whom kswapd works for: strangers and the job fill the memory by known numbers of pages, and what the
-job loses by it is known by mincore(2). All of the machine's memory is filled, so it wants a small one:
-tests/vm/evictors boots one."""
+"""For whom kswapd works: other processes and the job fill memory with known numbers of pages,
+and mincore(2) reports what the job loses. All of the machine's memory is filled, so it needs a
+small machine: tests/vm/evictors boots one."""
 
 import contextlib
 import os
@@ -19,11 +19,11 @@ from syslib.world import World  # noqa: E402
 
 MEMORY_MAX = 3 << 30
 PAGES = (24 << 20) // PAGE   # of the job's dataset,
-PIECES = 24                  # which is read in as many pieces, so that they are not all of one age
-BETWEEN = (12 << 20) // PAGE # pages of others that are read between two of them
-SPARSE = 1 << 40             # bytes: a hole fills the page cache as data does
-TURN = 64                    # pages: the smallest of what is read in turns
-# Of the adds in an interval a turn may fall into the next one, and the machine adds a few itself.
+PIECES = 24                  # read in as many pieces, so that the pages differ in age
+BETWEEN = (12 << 20) // PAGE # pages of others that are read between two of the pieces
+SPARSE = 1 << 40             # bytes: a hole fills the page cache like data
+TURN = 64                    # pages: the smallest turn of a filler
+# Pages added in a turn may fall into the next interval, and the machine adds a few itself.
 SHARE_ERROR = 0.02
 PHASE_ERROR = 0.02           # of the pages lost in a phase
 
@@ -35,7 +35,7 @@ def memory_bytes():
 
 
 def reclaimed_by_tasks():
-    """Pages that left memory not by kswapd, of all the machine."""
+    """Pages of the whole machine that left memory, but not by kswapd."""
     with open("/proc/vmstat", encoding="ascii") as f:
         seen = dict(line.split() for line in f)
     return sum(int(v) for k, v in seen.items()
@@ -43,7 +43,7 @@ def reclaimed_by_tasks():
 
 
 class Filler:
-    """Reads a file of nothing, each page once; what it brings is what it asks for."""
+    """Reads a sparse file, each page once; it brings only what it requests."""
 
     def __init__(self, worker, path):
         self.worker, self.path, self.read = worker, path, 0
@@ -83,7 +83,7 @@ class Case:
         self.job.do("random", self.file.name)
 
     def read_dataset(self, **turn):
-        """Between its pieces the fillers take their turns."""
+        """The fillers take turns between its pieces."""
         rounds = BETWEEN // sum(turn.values())
         for first in range(0, PAGES, PAGES // PIECES):
             self.job.do("block", self.file.name, first, PAGES // PIECES)
@@ -98,8 +98,9 @@ class Case:
         return PAGES - resident_pages(self.file.fileno())
 
     def until_lost(self, pages, **turn):
-        """Each reads so many pages in its turn, until the dataset has lost that many; and on to the end
-        of an interval, for what an interval has is shared out as a whole."""
+        """Each filler reads so many pages per turn until the dataset has lost that many pages.
+        It then continues to the end of an interval, because the evictions of an interval are
+        attributed as a whole."""
         bound = 8 * memory_bytes() // PAGE
         while self.lost() < pages:
             self.take_turns(4, turn)
@@ -110,7 +111,7 @@ class Case:
             self.take_turns(4, turn)
 
     def end(self):
-        """Rows of the dataset. All that it lost is in them, and kswapd took what no task did."""
+        """Rows of the dataset. All of its losses are in them, and kswapd took what no task did."""
         lost, by_tasks = self.lost(), reclaimed_by_tasks() - self.by_tasks
         self.watch.interrupt()
         _, job, _ = self.watch.end()
@@ -134,7 +135,7 @@ class Case:
         return mine, taken
 
     def by(self, rows, name):
-        """What kswapd is said to have taken for that filler; in proportion, and marked so."""
+        """Pages of kswapd attributed to that filler: in proportion, and marked so."""
         if name == "own":
             return pages(rows, cause="reclaim_kswapd", evictor_kind="own", exact=0, evictor_writes=0,
                          evictor_path=self.own_place)
@@ -148,7 +149,7 @@ def pages(rows, **want):
 
 @part.case
 def in_proportion(world, stack):
-    """Three fill the memory side by side, in a known proportion."""
+    """Three fillers in parallel, in a known proportion."""
     c, turn = Case(world, stack), {"first": 3 * TURN, "second": TURN, "own": 2 * TURN}
     c.take_turns(1, turn)
     c.watch.wait_intervals(1)
@@ -166,11 +167,11 @@ def in_proportion(world, stack):
 
 @part.case
 def one_after_the_other(world, stack):
-    """What goes while one fills the memory is not laid to who filled it later."""
+    """Pages evicted while one fills memory are not attributed to a later filler."""
     c = Case(world, stack)
     c.read_dataset(first=16 * TURN)
     c.until_lost(PAGES // 6, first=16 * TURN)
-    c.watch.wait_intervals(2)  # the second of them has nothing of the first
+    c.watch.wait_intervals(2)  # the second phase has no rows of the first filler
     lost = {"first": c.lost()}
     c.until_lost(min(PAGES * 5 // 6, c.lost() + PAGES // 6), second=16 * TURN)
     lost["second"] = c.lost() - lost["first"]
@@ -178,7 +179,7 @@ def one_after_the_other(world, stack):
     check(lost["second"] > PAGES // 12, f"only {lost['second']} are left for the second")
     for name, n in lost.items():
         part.note(f"{name}: {c.by(rows, name)}, of {n} that were lost then")
-        # What tasks took is exact, and of one phase or the other.
+        # Pages taken by tasks are exact, and belong to one phase.
         check(abs(c.by(rows, name) - n) <= PHASE_ERROR * n + c.lost() - taken,
               f"{name}: {c.by(rows, name)} pages, not {n}")
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads that sleep for something else than a page are not late: the blocks that tell where a file lies.
+"""Reads that sleep for something other than a page are not late: here for the blocks that map a
+file.
 
-A file of 2,048 extents, alternately written and not, has them in some 25 blocks of ext4. Readahead maps what
-it brings, and sleeps for each of these blocks while the page that the read asks for is there. That is known
-outside: each call begins when mincore(2), which sees pages that are read already, has all that it reads. So no
-hit is delayed and no prefetched page is late, whatever the call slept."""
+A file of 2,048 extents, alternately written and unwritten, has its map in about 25 blocks of
+ext4. Readahead maps the pages it brings, and sleeps for each of these blocks while the page that
+the read requests is already cached. The test knows that from outside: each call begins after
+mincore(2), which reports only pages that are read, has all of its pages. So no hit is delayed
+and no prefetched page is late, however long the call slept."""
 
 import ctypes
 import fcntl
@@ -26,9 +28,9 @@ from syslib.tool import Tool, file_of  # noqa: E402
 
 ME = os.path.abspath(__file__)
 PAGES = 2048
-# What a filesystem keeps in memory of where a file lies, and of its blocks on the device.
+# Drops the filesystem's cached map of a file, and its blocks on the device.
 EXT4_IOC_CLEAR_ES_CACHE, BLKFLSBUF = 0x6628, 0x1261
-# One page at a time until readahead has its whole window, then parts of a window.
+# One page at a time until readahead has its full window, then parts of a window.
 SMALL, CALL = 64, 16
 TRIES = 3
 LEVELS = ([], ["--level", "full"])
@@ -71,7 +73,7 @@ class Cached:
         self.at = self.libc.mmap(None, ctypes.c_size_t(PAGES * PAGE), 1, 1, fd, ctypes.c_long(0))
 
     def absent_pages(self, page, nr):
-        """When what is on its way has come; what readahead left out is not on its way."""
+        """Waits for pages in flight; pages that readahead left out are not in flight."""
         machine.until(lambda: cached_pages(self.fd, page, nr) <= nr - self.absent_now(page, nr),
                       "pages that are on their way", 60)
         return self.absent_now(page, nr)
@@ -110,7 +112,7 @@ def work(how, path):
 
 
 def work_late(path):
-    """The other way round: each page was asked for a moment before."""
+    """The opposite: each page was requested a moment before."""
     fd = os.open(path, os.O_RDONLY)
     for first in range(0, PAGES, 8):
         os.posix_fadvise(fd, first * PAGE, 8 * PAGE, os.POSIX_FADV_WILLNEED)
@@ -119,7 +121,8 @@ def work_late(path):
 
 
 def work_ahead(path):
-    """Readahead alone: the first page of a window has the next one asked for, and is on its way itself."""
+    """Readahead only: the first page of a window triggers the next window, and is in flight
+    itself."""
     fd = os.open(path, os.O_RDONLY)
     for page in range(PAGES):
         os.pread(fd, PAGE, page * PAGE)
@@ -129,8 +132,8 @@ def work_ahead(path):
 # ---- cases ----
 
 def watched(world, stack, level, make, *how):
-    """Of a file that make() makes. What a busy kernel leaves out of a program's runs is counted, and the figures
-    are lower bounds: then it is done again."""
+    """Of a file that make() makes. A busy kernel may skip runs of a program, which is counted,
+    and makes the figures lower bounds: then the case is repeated."""
     for number in range(TRIES):
         path = make(number)
         watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", *how, path])
@@ -153,7 +156,7 @@ def none_is_late(world, stack, how):
             world, stack, level, lambda n, of=number: world.of_many_extents(f"{how}{of}.{n}"), how)
         equal("pages that were not there when they were asked for", told["absent"], misses)
         check(windows > 20 and told["sleeps"] > 10, f"{windows} windows, {told['sleeps']} sleeps: nothing to see")
-        # Some may be for a lock, which is no wait for the cache.
+        # Some sleeps may be for a lock, which is not a wait for the cache.
         check(10 < stalls <= told["sleeps"], f"{stalls} of {told['sleeps']} sleeps")
         equal("delayed hits and late pages", (delayed, late), (0, 0))
         equal("the same in the report", totals["delayed_hits"], 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Levels, slices, times, and whose files they are: what the options of watch promise."""
+"""Levels, slices, times, and owners of files: the promises of the options of watch."""
 
 import array
 import bisect
@@ -24,7 +24,7 @@ from syslib.world import COLD_PAGES, World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 SLICED_READS = 6000000
-# Estimates of a run that is watched for its beginning and a twentieth of the time after that.
+# Estimates of a run that is watched at its beginning and for a twentieth of the time after that.
 SLICED_BAND = 0.10
 DISTURBED_MAX = 4
 TOO_WIDE = "the 90 % interval of the estimate is wider than a quarter of its value"
@@ -38,7 +38,7 @@ part.count_option("repeats", 10, 2, "sliced runs")
 # ---- workers ----
 
 def scattered(path, pages, pause=0):
-    """Single pages in random order, none twice, without readahead: each is a miss of one page."""
+    """Single pages in random order, each once, without readahead: each is a miss of one page."""
     fd = os.open(path, os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     order = list(range(os.fstat(fd).st_size // PAGE))
@@ -60,7 +60,7 @@ def work_cold(random_file, sequential_file):
 
 
 def work_sliced(program, hot_file, random_file, sequential_file):
-    """A hot loop, and beside it misses and readahead all through the slices."""
+    """A hot loop, with misses and readahead throughout the slices."""
     hot = subprocess.Popen([program, hot_file], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            text=True)
     hot.stdout.readline()
@@ -82,7 +82,7 @@ def work_sliced(program, hot_file, random_file, sequential_file):
 
 
 def work_wait(path, go):
-    """Reads once, and once more when the file go is there."""
+    """Reads once, and once more after the file `go` exists."""
     reads = Reads()
     reads.path(path)
     first = reads.total()
@@ -146,7 +146,8 @@ def check_marks(totals):
 
 
 def sliced_run(world, stack):
-    """Estimated lookups / truth (None: absent), and the report; None: others on this machine dropped pages."""
+    """Estimated lookups / true ones (None: absent), and the report; None: other processes
+    dropped pages."""
     scatter, straight = world.cold(), world.cold()
     watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%"],
                              worker("sliced", world.reader, world.hot, scatter, straight))
@@ -170,7 +171,8 @@ def sliced_run(world, stack):
     equal("read pages called unused", fate["evicted_unused"] + fate["resident_unused"], 0)
     check(fate["untracked"] > 0, "no page came or went while the hook was off")
     equal("lookups of a file", world.entry(job, world.hot)["totals"]["lookups"], None)
-    # Beside the hot reads the two files are read once each; Python's own files are not worth a line.
+    # Besides the hot reads the two files are read once each; Python's own files are too small to
+    # print.
     if job["totals"]["lookups"] is None:
         why = [u["reason"] for u in report["run"]["unmeasured"] if u["counter"] == "lookups"]
         equal("why lookups are absent", why, [TOO_WIDE])
@@ -227,7 +229,7 @@ open(f"{d}/once", "rb").read()
 
 @part.case
 def sizes_of_files_that_grow(world, stack):
-    """As stat has it when the run ends, though a file gets longer after its pages have come."""
+    """The size at the end of the run, even if a file grows after its pages were added."""
     place = f"{world.data}/sizes"
     os.mkdir(place)
     for level in ("full", "cold"):
@@ -245,7 +247,7 @@ def sizes_of_files_that_grow(world, stack):
 # ---- hooks ----
 
 def hooks_of(pid):
-    """Programs that a process has attached, by name."""
+    """Names of the programs that a process has attached."""
     found = set()
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         try:
@@ -305,7 +307,7 @@ def duration_ends_the_counting_not_the_command(world, stack):
     check(report["run"]["duration_s"] >= 1.5, f"ended after {report['run']['duration_s']} s")
 
 
-# Reads a cached page all the time and notes when it began to; says so when it has to end.
+# Reads a cached page all the time, records each start, and signals when it must end.
 PACED = """import array, os, signal, sys, time
 stop = []
 signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
@@ -320,8 +322,8 @@ times.tofile(open(sys.argv[2], "wb"))
 
 
 def seams(world, stack):
-    """Of one watch with an end and intervals: by how many ms of reads the counts of an interval are
-    off from those that began in it, at most; the first and the last included."""
+    """For one watch with an end and intervals: the largest difference, in ms of reads, between
+    the counts of an interval and the reads that began in it; including the first and the last."""
     path, noted = world.cold(4), world.tool.fresh(".times")
     reader_ = subprocess.Popen([sys.executable, "-I", "-c", PACED, path, noted], text=True,
                                stdout=subprocess.PIPE)
@@ -393,7 +395,7 @@ def intervals_are_as_long_as_asked(world, stack):
     for start, duration in rows:
         equal("begin of an interval, against the end of the one before", start, end)
         end += duration
-    # A late tick is not made up for, but the one after it keeps its time.
+    # A late tick is not made up for, but the next one is on time.
     short = [duration for _, duration in rows[:-1] if duration < 100e6]
     check(not short, f"intervals of 300 ms much shorter than that: {short}")
 
@@ -401,7 +403,8 @@ def intervals_are_as_long_as_asked(world, stack):
 # ---- whose ----
 
 def as_user(world, stack, name, uid, gid):
-    """argv that runs what follows where the account NAME exists: a mount of its own /etc/passwd."""
+    """argv that runs the following command where the account NAME exists: with its own mount of
+    /etc/passwd."""
     home = os.path.join(world.work, f"home-{name}")
     os.mkdir(home)
     os.chown(home, uid, gid)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Questions about a run: answered from what was measured, statement by statement, or not at all."""
+"""Questions about a run: answered from measured values, statement by statement, or not at all."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def a_question_is_answered(world, stack):
 
 @part.case
 def the_data_does_not_say(world, stack):
-    """The model says so, or nothing of what it says passes."""
+    """The model refuses, or none of its statements is accepted."""
     for text in (reply(answered=False), reply(("job", "It was 42 % on Tuesday.", ["E1"])),
                  reply(("job", "It is so.", ["E999"]))):
         server = world.server(stack, lambda x, text=text: text)
@@ -65,7 +65,8 @@ def a_question_without_an_answer_fails(world, stack):
 
 @part.case
 def a_question_without_an_answer_is_not_missed(world, stack):
-    """Where the database cannot be written: no line of words that were not kept, as there are none."""
+    """If the database cannot be written: no message about words that were not stored, since
+    there are none."""
     server = world.server(stack, of_exchange(answer))
     os.chown(world.db, 0, 0)
     stack.callback(os.chown, world.db, NOBODY, NOBODY)

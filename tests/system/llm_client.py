@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process that talks to a model: whose it is, what it holds, and how it ends. Watched while an
-endpoint of our own keeps it waiting."""
+"""The process that talks to a model: its user, its privileges, and how it ends. It is examined
+while an endpoint of the test keeps it waiting."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from syslib.part import Part, check, equal  # noqa: E402
 part = Part(__doc__)
 USER = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
 CAPABLE = ("--inh-caps", "-all,+net_raw,+sys_admin", "--ambient-caps", "-all,+net_raw,+sys_admin")
-# Who starts it: root for a user, that user, and one with capabilities that are handed on.
+# Who starts it: root for a user, that user, and a user with inherited capabilities.
 STARTERS = {"sudo": ((), {}), "user": ((*USER, "--inh-caps", "-all"), {"SUDO_UID": ""}),
             "capable": ((*USER, *CAPABLE), {"SUDO_UID": ""})}
 
@@ -33,7 +33,7 @@ class World(asking.World):
         self.server = self.serve(stack, Server())
 
     def waiting(self, stack, name="silent", limit=60, prefix=(), env=None, **kwargs):
-        """Who asks, while the server keeps it waiting."""
+        """The client, while the server keeps it waiting."""
         name, url = self.url_of(self.server, name, "openai", "127.0.0.1")
         env = {k: v for k, v in {**asking.SUDO, **(env or {})}.items() if v}
         asker = self.start(["--url", url, "--model", "m", "--limit", str(int(limit * 1000))],
@@ -45,7 +45,7 @@ class World(asking.World):
         return asker
 
     def environment(self, env=None, key=KEY):
-        # Who is behind it is said by each case.
+        # Each case names the user behind it.
         return {"PATH": "/usr/bin:/bin", **({"CACHEMON_LLM_KEY": key} if key else {}),
                 **(asking.SUDO if env is None else env)}
 
@@ -71,8 +71,9 @@ def said_by(asker):
 
 @part.case
 def confined(world, stack):
-    """The user's ids, no capability, no way to get one, no other process, nothing open but its streams, what its
-    starter gave and its sockets; and nobody else of the user can read the key out of its memory."""
+    """It has the ids of the user, no capability and no way to get one, no other process, and no
+    descriptors except its streams, those of its starter and its sockets. No other process of the
+    user can read the key from its memory."""
     with open(world.path("open"), "w", encoding="ascii") as extra:
         for who, (prefix, env) in STARTERS.items():
             asker = world.waiting(stack, prefix=prefix, env=env, pass_fds=(extra.fileno(),))
@@ -102,7 +103,7 @@ def confined(world, stack):
 
 @part.case
 def root_alone(world, _):
-    """Without a user behind it: no process, no request, one line, exit 0."""
+    """Root without a user behind it: no process, no request, one line, exit 0."""
     before = world.server.connections
     for env in ({}, {"SUDO_UID": "0", "SUDO_GID": "0"}):
         done = world.run(["--url", world.server.url("ok"), "--model", "m"], env=env)
@@ -115,7 +116,7 @@ def root_alone(world, _):
 
 @part.case
 def rights_that_are_kept(world, _):
-    """Whoever still holds capabilities, or is root for somebody, asks nobody; without them it does."""
+    """A process with capabilities, or root for a user, makes no query; without them it does."""
     before = world.server.connections
     options = ["--url", world.server.url("ok"), "--model", "m", "--keep-rights"]
     for prefix in ((*USER, *CAPABLE), ()):
@@ -140,7 +141,7 @@ def interrupted(world, stack):
 
 @part.case
 def limit(world, stack):
-    """One that is kept waiting says so at its limit."""
+    """A client that is kept waiting reports its limit."""
     seconds = 2
     said = said_by(world.waiting(stack, limit=seconds))
     equal("outcome", said["outcome"], "unreachable")

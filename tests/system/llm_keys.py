@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The key of a model's endpoint: where it may come from, where it goes, and that it is in nothing
-that is shown."""
+"""The key of an endpoint: where it may come from, where it is sent, and that it is never shown."""
 
 import json
 import os
@@ -28,8 +27,8 @@ class World(asking.World):
 
 @part.case
 def keys(world, _):
-    """From a variable or a file that is the user's alone; sent in one header; masked where it comes
-    back."""
+    """From a variable or a file that only the user can read; sent in one header; masked in
+    replies."""
     path = world.file("key", f" {KEY}\n", mode=0o600, owner=NOBODY)
     for api in APIS:
         said = world.ask(world.server, "ok", "--key-file", path, api=api, key=None, sent=True)
@@ -55,14 +54,14 @@ def keys(world, _):
             check(text.split()[0] not in said["reason"], "the reason tells the key")
     said = world.ask(world.server, "ok", key="a\r\nX: y", attempts=0)
     equal("a key with a line's end", said["outcome"], "not_allowed")
-    # The vendors' variables are theirs alone.
+    # The variables of a vendor are used for that vendor only.
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         equal(name, world.ask(world.server, "ok", key=None, env={name: KEY})["outcome"], "answered")
 
 
 @part.case
 def key_comes_back(world, _):
-    """A server that tells the key, in errors or the answer: it is in nothing that is shown."""
+    """A server that repeats the key, in errors or the answer: it is never shown."""
     for api in APIS:
         for name, outcome in (("s401_echo", "refused"), ("s401_escaped", "refused"), ("s200_echo", "answered")):
             said = world.ask(world.server, name, api=api)

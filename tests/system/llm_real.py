@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real server, llama.cpp's, with a tiny model of noise: what of its HTTP and its
-errors our own endpoint may have got wrong. Fetched when it is run; skipped where it cannot be had."""
+"""A real server, llama.cpp's, with a tiny random model: finds differences between its HTTP and
+errors and those of our own endpoint. It is downloaded when the part runs; skipped if it is not
+available."""
 
 import glob
 import http.client
@@ -25,7 +26,7 @@ part = Part(__doc__)
 CONTEXT = 4096
 FETCH_S, START_S, LIMIT_S = 150, 60, 60
 MAX_TOKENS = "400"
-# Strings of an enumeration only: noise in a free one does not end within the tokens allowed.
+# Enumerated strings only: random output in a free string does not end within the allowed tokens.
 SCHEMA = {"type": "object",
           "properties": {"finding": {"enum": ["F1", "F2", "F3"]},
                          "evidence": {"type": "array", "items": {"enum": ["E1", "E2"]},
@@ -34,7 +35,7 @@ SCHEMA = {"type": "object",
 
 
 class World(asking.World):
-    """The server, or the end of this part as one skip."""
+    """The server; if there is none, this part ends as one skip."""
 
     def __init__(self, args, work, stack):
         super().__init__(args, work, stack)
@@ -44,7 +45,7 @@ class World(asking.World):
             sys.exit(SKIP)
 
     def fetch(self):
-        """Why it cannot be had, or None."""
+        """Why it is not available, or None."""
         try:
             done = subprocess.run([os.path.join(LLM, "get_server"), self.work], timeout=FETCH_S,
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -53,7 +54,7 @@ class World(asking.World):
         return (done.stdout + done.stderr).strip() if done.returncode else None
 
     def command(self, port):
-        """By the loader and the libraries that were fetched with it; None: another layout."""
+        """By the loader and the libraries downloaded with it; None: another layout."""
         libraries = glob.glob(f"{self.work}/root/usr/lib/*-linux-gnu")
         loaders = glob.glob(f"{self.work}/root/usr/lib*/ld-linux-*.so*") + \
             glob.glob(f"{self.work}/root/usr/lib/*/ld-linux-*.so*")
@@ -124,7 +125,7 @@ def judge(said):
 
 @part.case
 def whole(world, _):
-    """By the schema, each time."""
+    """The answer follows the schema each time."""
     for _ in range(3):
         judge(world.real())
 
@@ -147,8 +148,8 @@ def too_long(world, _):
 
 @part.case
 def unsupported_schema(world, _):
-    """Refused once, with the option that helps; by it any JSON object is asked for, which noise may not end: cut, and
-    not read."""
+    """Refused once, with the option that helps. With that option any JSON object is requested,
+    which random output may not end: cut, and not read."""
     schema = {"type": "no-such-type"}
     said = world.real(schema=schema)
     equal("refused", (said["outcome"], said["attempts"]), ("refused", 1))
@@ -167,7 +168,7 @@ def cut_at_max_tokens(world, _):
 
 @part.case
 def messages(world, _):
-    """Its copy of the other API takes our request; it holds the model to no schema."""
+    """Its version of the other API accepts our request, but does not enforce a schema."""
     said = world.real(api="anthropic", tail="")
     check(said["outcome"] in ("answered", "broken"), f"{said}")
     check(said["outcome"] == "answered" or "max_tokens" in said["reason"], said["reason"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a language model is sent of a run: what was measured, no names, and no more than fits."""
+"""The data that a language model gets about a run: measured values, no names, and no more than
+fits."""
 
 import contextlib
 import json
@@ -20,7 +21,8 @@ from llmlib.cases import CASES  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.worded import Asker, Sent, good_and_bad, kept, of_exchange  # noqa: E402
 
-# As the recorded database has them (sqlite3, not the program), and no note of the program's.
+# Names in the recorded database (read with sqlite3, not the program) that are in no note of the
+# program.
 NAMES = [b"/data/train", b"shard-3.bin", b"validation.bin", b"advised-random", b"train_loader", b"job train"]
 
 part = Part(__doc__)
@@ -28,7 +30,7 @@ part = Part(__doc__)
 
 @part.case
 def evidence_is_what_was_measured(world, _):
-    """Against the database's own columns."""
+    """Compared with the database's own columns."""
     sent, job = world.sent("advise"), world.job
 
     def value(metric, scope="job"):
@@ -47,7 +49,7 @@ def evidence_is_what_was_measured(world, _):
 
 @part.case
 def findings_are_the_rules(world, _):
-    """In their order, with their severity and evidence."""
+    """In order, with severity and evidence."""
     sent, advised = world.sent("advise"), world.json("advise")
     findings = kept(advised["jobs"][0])
     equal("findings", [f[0] for f in sent.findings.values()], [f["id"] for f in findings])
@@ -64,13 +66,14 @@ def three_digits(value):
 
 
 def scaled(value, steps):
-    """steps: (from this value on, what it is of that unit, its name), the largest first."""
+    """steps: (smallest value, size of the unit, its name), the largest first."""
     of, name = next((of, name) for least, of, name in steps if value >= least)
     return f"{value:,.0f} {name}" if of == 1 else f"{three_digits(value / of)} {name}"
 
 
 def as_shown(value, unit):
-    """By hand: three digits of bytes and times, a percentage with one decimal, all digits of a count."""
+    """By hand: three digits for bytes and times, percentages with one decimal, all digits of a
+    count."""
     if unit == "ratio":
         return f"{value * 100:.1f} %" if 0.0005 <= value < 0.9995 or value in (0, 1) else \
             "<0.1 %" if value < 0.0005 else ">99.9 %"
@@ -85,7 +88,8 @@ def as_shown(value, unit):
 
 @part.case
 def figures_of_findings(world, _):
-    """Each of both runs, from the report's exact values, and its gain with what kind of gain it is."""
+    """Each finding of both runs, from the report's exact values, and its gain with the kind of
+    gain."""
     seen = gains = 0
     for run in ("1", "2"):
         sent, job = world.sent("advise", "--run", run), world.json("advise", "--run", run)["jobs"][0]
@@ -106,7 +110,7 @@ def figures_of_findings(world, _):
 
 @part.case
 def figures_over_time_and_of_models(world, _):
-    """Those of what stands out, and of other sizes of the cache, from the report's exact values."""
+    """Outliers, and other sizes of the cache, from the report's exact values."""
     sent, job = world.sent("advise"), world.json("report")["jobs"][0]
     change = job["series"]["changes"][0]
     for name in ("before", "after"):
@@ -135,7 +139,7 @@ def choices_are_what_was_sent(world, _):
 
 @part.case
 def names_stay_here(world, _):
-    """Unless it is said that they may go."""
+    """Unless the user allows them."""
     for verb in (("advise",), ("report",), ("ask", "is /data/train/shards of job train read twice?")):
         body, _err = world.run(*verb, "--llm-dry-run")
         user = Sent(body).user.encode()
@@ -172,7 +176,7 @@ def a_dry_run_sends_nothing(world, stack):
                                   stderr=subprocess.PIPE, cwd=world.home, timeout=60, check=False)
         check(done.returncode == 1 and b"cannot write" in done.stderr, f"{done}")
     equal("rows", world.rows(), [])
-    # Nor does it need an endpoint, or a user: it is to be looked at by anybody.
+    # It needs neither an endpoint nor a user: anybody may look at it.
     equal("as root", world.run("advise", "--llm-dry-run", as_root=True, **world.at(server))[0],
           world.run("advise", "--llm-dry-run", **world.at(server))[0])
 
@@ -215,7 +219,7 @@ SELECT job_id, 'directory' AS subject_kind, '/data/train/directory-{0}/with/a/de
 
 
 def tokens_by_encoders(texts):
-    """The larger count of two public encoders, of all of it."""
+    """The larger count of two public encoders, for all of it."""
     if not shutil.which("npm") or not shutil.which("node"):
         raise Skipped("npm is not installed")
     cache, why = llm_tokens.tokenizer()
@@ -228,7 +232,7 @@ def tokens_by_encoders(texts):
 
 @part.case
 def thirty_findings_fit(world, _):
-    """8,000 tokens in at most, by the program's own count and by those of real encoders."""
+    """At most 8,000 input tokens, by the program's own count and by those of real encoders."""
     rules = os.path.join(world.home, "rules")
     os.makedirs(rules)
     for i in range(28):
@@ -246,7 +250,7 @@ def thirty_findings_fit(world, _):
 
 @part.case
 def what_does_not_fit_stays_here(world, stack):
-    """Names as they are may be of any length; the report is the same."""
+    """Unredacted names may have any length; the report is the same."""
     rules = os.path.join(world.home, "long-rules")
     os.makedirs(rules)
     for i in range(8):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The estimate of how many tokens a text is, beside two real encoders: never below either, whatever
-the text; for prose and JSON, which is what is sent, not far above. Needs npm."""
+"""The estimated number of tokens of a text, compared with two real encoders: never below either,
+for any text; for prose and JSON, as in prompts, not far above. Needs npm."""
 
 import base64
 import ctypes
@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tests", "system", "tokenizer")
 CC = os.environ.get("CC", "cc")
 SKIP = 77
-# Of what is sent: the larger of both counts.
+# For prompts: the larger of both counts.
 ABOVE_MAX = 1.8
 SEEDS = range(2, 6)
 
@@ -31,7 +31,8 @@ PROSE = (
 
 
 def tokenizer():
-    """Where the encoders are, by tokenizer/package-lock.json, whose hash npm compares."""
+    """The directory of the encoders, installed from tokenizer/package-lock.json, whose hashes
+    npm verifies."""
     cache = os.path.join(os.environ.get("CACHEMON_BUILD") or os.path.expanduser("~/.cache/cachemon"), "tokenizer")
     with open(f"{HERE}/package-lock.json", encoding="utf-8") as f:
         wanted = f.read()
@@ -56,12 +57,12 @@ def estimator(work):
                     os.path.join(ROOT, "advisor", "llm", "tokens.c")], check=True)
     count = ctypes.CDLL(library).tokens_of
     count.restype, count.argtypes = ctypes.c_size_t, (ctypes.c_char_p,)
-    # A NUL ends a text: here each is one of its own.
+    # A NUL ends a text: here each part is a text of its own.
     return lambda text: sum(count(part) + 1 for part in text.encode().split(b"\0")) - 1
 
 
 def evidence(rng, nr):
-    """Lines as a pack has them, and the JSON of an answer."""
+    """Lines as in a pack, and the JSON of an answer."""
     units = ("pages", "bytes", "ns", "ratio", "s", "count")
     names = ("lookups", "misses", "readahead_unused_pages", "evicted_before_use", "stall_share", "hit_ratio")
     rows = [{"key": f"E{i + 1}", "metric": rng.choice(names), "unit": rng.choice(units), "scope": f"<dir-{i % 7 + 1}>",
@@ -77,7 +78,7 @@ def evidence(rng, nr):
 
 
 def sent():
-    """{name: text} of what is sent."""
+    """{name: text} of texts that are sent."""
     texts = {f"prose {i + 1}": text for i, text in enumerate(PROSE)}
     for path in sorted(glob.glob(os.path.join(ROOT, "prompts", "**", "*"), recursive=True)):
         if os.path.isfile(path):
@@ -91,7 +92,7 @@ def sent():
 
 
 def strange(seed):
-    """{name: text} of what names and notes may hold."""
+    """{name: text} of possible content of names and notes."""
     rng = random.Random(seed)
     random_bytes = rng.randbytes(3000)
     letters = "abcdefghijklmnopqrstuvwxyz"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way to a model: every reply that a server can give, what becomes of it, and what the others
-on the way get to see. Against an endpoint of our own that checks each request."""
+"""Requests to a model: every possible reply of a server, its result, and what other parties can
+see. The endpoint is our own and checks each request."""
 
 import json
 import os
@@ -24,7 +24,7 @@ APIS = ("openai", "anthropic")
 
 
 class World(asking.World):
-    """The endpoint, and a second one that no request is to reach."""
+    """The endpoint, and a second one that must not get a request."""
 
     def __init__(self, args, work, stack):
         super().__init__(args, work, stack)
@@ -34,7 +34,7 @@ class World(asking.World):
         self.certificates = Certificates(self.directory("certificates"))
 
     def each(self, name, outcome, words=(), apis=APIS, **kwargs):
-        """The same of both APIs."""
+        """The same for both APIs."""
         for api in apis:
             said = self.ask(self.server, name, api=api, **kwargs)
             equal(f"{name}, {api}: outcome ({said['reason']})", said["outcome"], outcome)
@@ -48,7 +48,7 @@ class World(asking.World):
 
 @part.case
 def answered(world, _):
-    """With figures, by both APIs."""
+    """With values, by both APIs."""
     want = json.dumps(replies.made(asking.SCHEMA), ensure_ascii=False)
     for said in world.all("ok", "answered", attempts=1):
         equal("text", said["text"], want)
@@ -62,7 +62,7 @@ def answered(world, _):
 
 @part.case
 def request_is_told(world, _):
-    """The bytes that are told before are those that are sent."""
+    """The bytes shown before are the bytes sent."""
     for api in APIS:
         said = world.ask(world.server, "ok", api=api)
         equal("body", world.body(world.server, api), said["requests"][0].request.body)
@@ -70,7 +70,7 @@ def request_is_told(world, _):
 
 @part.case
 def cut(world, _):
-    """What did not come whole is asked for again, and never read."""
+    """An incomplete reply is requested again, and never read."""
     world.all("cut_length", "broken", ("incomplete answer",), attempts=3)
     world.all("cut_chunked", "broken", ("incomplete answer",), attempts=3)
     for name in ("cut_once", "error_once"):
@@ -79,12 +79,12 @@ def cut(world, _):
 
 @part.case
 def not_an_answer(world, _):
-    """Said to the end or not at all; nothing but the API's own shapes."""
+    """A complete answer or none; only in the formats of the API."""
     for said in world.all("length", "broken", ("max_tokens (1500)",), attempts=1):
         equal("text", said["text"], None)
     world.all("tool_calls", "broken", ("did not finish",), attempts=1)
     world.all("filtered", "declined", ("declined",), attempts=1)
-    # A model's own words are not passed on unchecked, by whichever way they come.
+    # A model's own words are never passed on unchecked, wherever they are in the reply.
     for said in world.all("refusal", "declined", ("declined to answer",), apis=("openai",),
                           attempts=1):
         check("caches" not in said["reason"], said["reason"])
@@ -96,14 +96,14 @@ def not_an_answer(world, _):
     for name in ("garbage", "page", "not_http"):
         for said in world.all(name, "broken", ("CACHEMON_LLM_URL",), attempts=1):
             check("script" not in said["reason"], said["reason"])
-    # Its own words are another's to judge.
+    # Its own words are checked elsewhere.
     for said in world.all("echo", "answered", attempts=1):
         equal("text", said["text"], "What is to be done?")
 
 
 @part.case
 def sizes(world, _):
-    """Bodies and headers beyond the bounds, and one that would be beyond them unpacked."""
+    """Bodies and headers over the limits, and one that exceeds them when unpacked."""
     for name in ("big", "big_chunked", "header_flood"):
         world.all(name, "broken", ("too big",), attempts=1)
     world.all("header_line", "broken", ("too big",), attempts=1)
@@ -127,7 +127,7 @@ def refused_for_good(world, _):
 
 @part.case
 def too_long(world, _):
-    """Told apart, so that a shorter prompt can be tried."""
+    """A separate result, so that a shorter prompt can be tried."""
     for name, words in (("too_long", ("available context",)), ("too_long_openai", ("8192",)),
                         ("too_long_anthropic", ("too long",)), ("s413", ("413",))):
         for said in world.all(name, "refused", ("too long", *words), attempts=1):
@@ -143,8 +143,8 @@ def forms(said):
 
 @part.case
 def json_forms(world, _):
-    """JSON is asked for as the user says, by a schema unless told otherwise. A server that does not know the form
-    refuses once, and the line names the option."""
+    """JSON is requested in the form that the user chose, by default with a schema. A server that
+    does not know the form refuses once, and the line names the option."""
     left = {"openai": {"schema": "object", "object": "none"}, "anthropic": {"schema": "none"}}
     sent = {"openai": {"schema": "json_schema", "object": "json_object", "none": "plain"},
             "anthropic": {"schema": "json_schema", "none": "plain"}}
@@ -167,14 +167,15 @@ def json_forms(world, _):
 
 @part.case
 def other_words(world, _):
-    """A limit by its other name: at once, without using up tries."""
+    """A limit under its other name: at once, without using up attempts."""
     said, = world.all("max_tokens", "answered", apis=("openai",), attempts=2)
     equal("limit", said["requests"][1].asked("max_completion_tokens"), 1500)
 
 
 @part.case
 def again(world, _):
-    """What passes is waited for as the server says, and as long as there is time."""
+    """Temporary errors are retried after the time that the server gives, as long as there is
+    time."""
     for name, least, most in (("s429_once", 1, 2.5), ("s429_date_once", 0.9, 3.5)):
         for said in world.all(name, "answered", attempts=2, limit=10):
             check(least <= said["wall"] <= most, f"{name}: took {said['wall']:.2f} s")
@@ -187,27 +188,27 @@ def again(world, _):
     for name, words in (("s429_long", ("wait 30 s",)), ("s429_hour", ("wait 3600 s",))):
         for said in world.all(name, "refused", ("429", *words), attempts=1, limit=10):
             check(said["wall"] < 2, f"{name}: took {said['wall']:.2f} s")
-    # Longer than a minute is not waited for even where there is time.
+    # More than a minute is not waited for, even if there is time.
     said, = world.all("s429_hour", "refused", apis=("openai",), limit=4000)
     check(said["wall"] < 2, f"took {said['wall']:.2f} s")
 
 
 @part.case
 def time_limits(world, _):
-    """Silence, a drip and a standstill end when they shall, and not sooner."""
+    """Silence, slow trickling and stalling end at their limits, and not sooner."""
     for name in ("silent", "drip"):
         for said in world.all(name, "unreachable", ("did not answer within 1.5 s",), attempts=1, limit=1.5,
                               apis=("openai",)):
             check(1.4 <= said["wall"] <= 3, f"{name}: took {said['wall']:.2f} s")
     for said in world.all("stalled_body", "unreachable", ("stalled mid-answer", "no data for 1 s"), attempts=3, stall=1,
                           limit=30):
-        # Three stalls, each seen within a second more, and two waits of at most 1 s and 2 s.
+        # Three stalls, each detected within a second, and two waits of at most 1 s and 2 s.
         check(3 <= said["wall"] <= 9.5, f"took {said['wall']:.2f} s")
 
 
 @part.case
 def unreachable(world, stack):
-    """Nobody listens, no such name, and one who hangs up."""
+    """No listener, no such name, and a server that hangs up."""
     closed = Listener()
     closed.stop()
     for url, words in ((f"http://127.0.0.1:{closed.port}/v1", ("cannot be reached",)),
@@ -221,7 +222,7 @@ def unreachable(world, stack):
 
 @part.case
 def redirects(world, _):
-    """Not followed, with a line that names where to; that place gets no connection."""
+    """A redirect is not followed; a line names its target, which gets no connection."""
     before = world.other.connections
     world.all("redirect", "refused", ("307", '"localhost"', "not followed"), attempts=1)
     world.all("redirect_odd", "refused", ("301", "not followed"), attempts=1)
@@ -230,7 +231,7 @@ def redirects(world, _):
 
 @part.case
 def tls(world, stack):
-    """A certificate is believed by its CA only, for its name only; and the client's own."""
+    """A certificate is accepted only from its CA and only for its name; and the client's own."""
     made = world.certificates
     server = world.serve(stack, Server(made.context()))
     said = world.ask(server, "ok", attempts=0)
@@ -257,8 +258,8 @@ def tls(world, stack):
 
 @part.case
 def proxies(world, stack):
-    """Used where the environment says so, blind to what goes through it by TLS; never for this
-    machine, and not where no_proxy says so."""
+    """Used if the environment sets it, without access to the content of TLS; never for this
+    machine, and not for names in no_proxy."""
     made = world.certificates
     server = world.serve(stack, Server(made.context()))
     proxy = world.serve(stack, Proxy(server.port))
@@ -303,7 +304,7 @@ def plain_http(world, stack):
 
 @part.case
 def cut_prompt(world, _):
-    """A server that counts fewer tokens than a prompt can have is told of."""
+    """A server that reports fewer tokens than the prompt can have is reported."""
     path = world.file("prompt", "read ahead of it " * 1000, mode=0o644)
     said = world.ask(world.server, "few_tokens", "--user-file", path)
     equal("outcome", said["outcome"], "answered")

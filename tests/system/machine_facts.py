@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run tells of its machine: memory against sysinfo(2), devices against their ioctls, the
-limit and the use of the job's cgroup against what was set and read."""
+"""The facts of the machine in a run: memory compared with sysinfo(2), devices with their ioctls,
+the limit and the use of the job's cgroup with what was set and read."""
 
 import contextlib
 import ctypes
@@ -59,7 +59,7 @@ def ask_device(path, request, kind):
 
 
 def reader(world, stack, *cgroup):
-    """Reads the hot file when it is told to, in that cgroup if there is one."""
+    """Reads the hot file on command, in that cgroup if there is one."""
     p = subprocess.Popen([sys.executable, ME, "--work", world.hot], stdin=subprocess.PIPE,
                          stdout=subprocess.PIPE, text=True)
     stack.callback(p.wait)
@@ -90,7 +90,7 @@ def constants_and_memory(world, stack):
         for name in ("free_bytes", "available_bytes", "file_cached_bytes", "dirty_bytes"):
             check(g[name] is not None and 0 <= g[name] < told["memory_total_bytes"],
                   f"{name}: {g[name]}")
-        # The file that was read is in the cache.
+        # The file that was read is cached.
         check(g["file_cached_bytes"] >= HOT_PAGES * PAGE, f"cached: {g['file_cached_bytes']}")
 
 
@@ -167,7 +167,7 @@ def limited(world, stack, by_cgroup):
     equal("limit of the interval", last["job_limit_bytes"], LIMIT)
     part.note(f"used {last['job_usage_bytes']}, by the kernel {used}; "
               f"cached {first['job_file_bytes']} to {last['job_file_bytes']}")
-    # The kernel batches charges by CPU.
+    # The kernel batches charges per CPU.
     check(abs(last["job_usage_bytes"] - used) <= MIB, f"used: {last['job_usage_bytes']}")
     check(abs(last["job_file_bytes"] - HOT_PAGES * PAGE) <= MIB,
           f"cached: {last['job_file_bytes']}, read {HOT_PAGES * PAGE}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Marks that a job sets, and epochs: counts between two marks are exact, however the job writes them, and nothing of
-the FIFO stays. The oracle is the job itself, which reads known files that are cold or cached."""
+"""Marks that a job sets, and epochs: counts between two marks are exact, however the job writes
+them, and the FIFO is removed at the end. The oracle is the job itself, which reads known files
+that are cold or cached."""
 
 import json
 import os
@@ -33,7 +34,7 @@ def read_whole(path):
 
 
 def worker(how, program, files):
-    """Epoch i reads the first i files, whole and once."""
+    """Epoch i reads the first i files, each once and completely."""
     sys.path.insert(0, EXAMPLES)
     import cachemon_marks
     for i in range(1, len(files) + 1):
@@ -62,7 +63,7 @@ def marked(w, stack, how):
     epochs = mine(job)
     equal("names of epochs", [e["name"] for e in epochs], ["epoch 1", "epoch 2", "epoch 3"])
     equal("source", job["epochs"]["source"], "marks")
-    # Only the program that sets the mark reads besides, and that before the mark.
+    # Only the program that sets the mark reads as well, and before the mark.
     for i, e in enumerate(epochs, 1):
         if how != "verb":
             equal(f"bytes of epoch {i}", e["read_bytes"], i * PAGES * PAGE)
@@ -101,7 +102,7 @@ def place_of(w, name):
 
 @part.case
 def hostile(w, stack):
-    """Long lines, control characters, no UTF-8, and more marks than there is room for."""
+    """Long lines, control characters, invalid UTF-8, and more marks than fit."""
     w.serial += 1
     path = f"{w.work}/place{w.serial}"
     job = (f"echo $CACHEMON_MARKS > {shlex.quote(path)}; printf 'a\\033[31m\\377b\\n' > $CACHEMON_MARKS; "
@@ -145,13 +146,13 @@ def stat_of(pid):
 
 
 def living(session):
-    """Processes of a session that have not ended."""
+    """Processes of a session that are still running."""
     stats = [stat_of(pid) for pid in os.listdir("/proc") if pid.isdigit()]
     return sum(1 for s in stats if s and s[3] == session and s[0] not in "ZX")
 
 
 def guard_of(watch):
-    """The child of watch that leads a session of its own."""
+    """The child of watch that leads its own session."""
     for pid in (int(p) for p in os.listdir("/proc") if p.isdigit()):
         s = stat_of(pid)
         if s and s[1] == watch and s[3] == pid:
@@ -160,8 +161,8 @@ def guard_of(watch):
 
 
 def writer(w, then):
-    """A path, and a job that opens the FIFO for writing only, makes the path and runs a shell command.
-    The command calls the path PATH."""
+    """A path, and a job that opens the FIFO for writing only, creates the path and runs a shell
+    command. In the command the path is PATH."""
     w.serial += 1
     path = f"{w.work}/place{w.serial}"
     then = then.replace("PATH", path)
@@ -187,7 +188,8 @@ def begin(command, path, **streams):
 
 @part.case
 def killed(w, stack):
-    """Neither the FIFO nor the process that removes it stays after kill -9, and the job goes on."""
+    """After kill -9, both the FIFO and the process that removes it are gone, and the job
+    continues."""
     path, job = writer(w, LATE)
     _, command = watched(w, job)
     run, guard, place = begin(command, path, stderr=subprocess.DEVNULL)
@@ -202,7 +204,7 @@ def killed(w, stack):
 
 @part.case
 def outlived(w, stack):
-    """A daemon has the FIFO open: watch and its reader end without it, and it can write."""
+    """A daemon has the FIFO open: watch and its reader end without it, and it can still write."""
     daemon = (f"setsid sh -c {shlex.quote(LATE)} </dev/null >/dev/null 2>&1 & "
               "while [ ! -e PATH.end ]; do sleep 0.02; done")
     path, job = writer(w, daemon)

@@ -18,7 +18,7 @@ from syslib.tool import tail  # noqa: E402
 part = Part(__doc__)
 INSIDE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 FOREIGN_PROC = ["unshare", "--pid", "--fork", "--kill-child"]
-# A tree that stands ($2 is in it), cachemon attached to it, and the go: within one namespace.
+# Starts a tree ($2 is in it), attaches cachemon, then lets it go: within one namespace.
 ATTACH = """
 import os, subprocess, sys, time, sqlite3, contextlib
 db, cachemon, options, job = sys.argv[1], sys.argv[2], sys.argv[3].split(), sys.argv[4:]
@@ -75,7 +75,7 @@ def command_two_levels_down(world, stack):
 
 @part.case
 def command_with_the_proc_of_another(world, stack):
-    """/proc has other numbers than fork() returns: the command is found all the same."""
+    """/proc has other numbers than fork() returns: the command is found nevertheless."""
     forks_in(world, stack, *FOREIGN_PROC)
 
 
@@ -107,7 +107,7 @@ def pid_two_levels_down(world, stack):
 
 @part.case
 def pid_with_the_proc_of_another(world, stack):
-    """Which process a number names is not known: refused."""
+    """Which process a number means is not known: refused."""
     done = run([*FOREIGN_PROC, world.args.cachemon, "watch", "--db", world.tool.fresh(".db"),
                 "--pid", "1", "--duration", "1s"], status=1)
     check("another pid namespace" in done.stderr, f"not refused for that: {done.stderr!r}")
@@ -115,7 +115,7 @@ def pid_with_the_proc_of_another(world, stack):
 
 @part.case
 def pid_of_a_namespace_below(world, stack):
-    """From outside, a process and its descendants that have other numbers among themselves."""
+    """From outside: a process and its descendants that have other numbers inside."""
     tally, (wait, go) = world.tool.fresh(".tally"), os.pipe()
     process = subprocess.Popen([*INSIDE, *world.argv("tree", tally, wait)], pass_fds=[wait],
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
@@ -144,7 +144,7 @@ def selftest(world, _):
 
 @part.case
 def proc_that_hides(world, stack):
-    """With hidepid=2 root sees all; a user who may measure learns that the process is hidden."""
+    """With hidepid=2 root sees all; a user who may measure gets an error that says so."""
     hide = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c",
             "mount -t proc -o hidepid=2 proc /proc && exec \"$@\"", "sh"]
     tree_in(world, stack, *hide)
@@ -160,7 +160,7 @@ def proc_that_hides(world, stack):
 
 @part.case
 def proc_of_a_stranger(world, stack):
-    """/proc does not show cachemon itself: no number of it means anything there."""
+    """/proc does not show cachemon itself: numbers in it mean nothing there."""
     other = subprocess.Popen([*INSIDE, "sleep", "300"])
     stack.callback(other.wait)
     stack.callback(other.kill)
@@ -170,7 +170,7 @@ def proc_of_a_stranger(world, stack):
             return f.read().split()
     first = machine.until(child, "the namespace has a process")[0]
     machine.until(lambda: os.path.exists(f"/proc/{first}/root/proc/1/status"), "its /proc")
-    # The other's mounts, in cachemon's own pid namespace.
+    # The mounts of the other process, in cachemon's own pid namespace.
     done = run(["nsenter", "--target", first, "--mount", world.args.cachemon, "watch", "--db",
                 world.tool.fresh(".db"), "--pid", "1", "--duration", "1s"], status=1)
     check("another pid namespace" in done.stderr or "is /proc mounted" in done.stderr,

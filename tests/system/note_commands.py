@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What notes have people type about a device's readahead, run as it stands: on a disk, on a partition, on a
-bind mount, below another mount, on a subvolume of btrfs, on btrfs over two devices."""
+"""The commands of notes that change a device's readahead, run unchanged: on a disk, a partition,
+a bind mount, below another mount, a subvolume of btrfs, and btrfs over two devices."""
 
 import glob
 import os
@@ -18,8 +18,8 @@ from syslib import machine  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
 SIZE = 300 << 20
-BEFORE_KIB = 192  # what no note sets
-# sudo is not needed here, the rule is for another directory, and what else is typed is not looked at.
+BEFORE_KIB = 192  # a value that no note sets
+# sudo is not needed here; the rule is written to another directory; other commands are not examined
 LEAD = """set -eu
 sudo() { "$@"; }
 cachemon() { :; }
@@ -55,7 +55,7 @@ def queue_of(device):
 
 
 def bdi_of(device):
-    """Of the btrfs that has the device, by its own tool and not by the way of the notes."""
+    """For the btrfs that has the device, by its own tool and not in the way of the notes."""
     uuid = re.search(r"uuid: (\S+)", machine.run("btrfs", "filesystem", "show", device)).group(1)
     return f"/sys/fs/btrfs/{uuid}/bdi/read_ahead_kb"
 
@@ -66,7 +66,7 @@ def on_disk(world, stack):
 
 
 def on_partition(world, stack):
-    """The kernel is told of it, whatever tables it can read."""
+    """Informs the kernel, whatever partition tables it can read."""
     world.serial += 1
     image = f"{world.work}/{world.serial}.img"
     with open(image, "wb") as f:
@@ -110,7 +110,7 @@ def read(path):
 
 
 def typed():
-    """(note, its shell text) of those that look for the device of the data."""
+    """(note, its shell text) of notes that look for the device of the data."""
     found = []
     for path in sorted(glob.glob(os.path.join(notes.NOTES, "*.md"))):
         note = notes.Note(os.path.basename(path)[:-3])

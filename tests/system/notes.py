@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The knowledge notes: every finding has one, those on other subjects say which findings they are for, front
-matter and sections are whole, what they tell people to paste is right (the C compiles, the Python is Python, the
-shell passes shellcheck), and no two say the same: what notes share stands once."""
+"""The notes: every finding has one, the others name the findings that they belong to, front
+matter and sections are complete, code to paste is right (the C compiles, the Python is Python,
+the shell passes shellcheck), and shared text exists once."""
 
 import glob
 import os
@@ -22,27 +22,28 @@ KEYS = ("id", "title", "findings", "applies_to", "precondition", "risk", "undo",
 KEYS_FINDING, KEYS_SUBJECT = ("facts",), ("action", "source")
 SECTIONS = ["What it means", "How it is decided", "Why it happens", "What to do",
             "When it is not worth it", "Sources"]
-# Of a note on another subject; it may have "What to do" with details of its action.
+# For a note that is not of a finding; it may have "What to do" with details of its action.
 SECTIONS_SUBJECT = ["What it means", "When it is not worth it"]
 APPLIES = re.compile(r"fs:(9p|[a-z][a-z0-9._-]*)|device:(rotational|ssd|network)|cgroup:v[12]"
                      r"|kernel:(>=[0-9]+(\.[0-9]+){0,2})?(<[0-9]+(\.[0-9]+){0,2})?")
 NOTES_MIN = 64
-# A note that is sent to a model has its front matter in 250 tokens: some 1,000 bytes.
+# The front matter of a note that is sent to a model fits in 250 tokens: about 1,000 bytes.
 SENT_MAX = 1000
 LANGUAGES = ("c", "python", "shell")
-# Where there is nothing to change, there is nothing to write either.
+# If there is nothing to change, there are no commands either.
 NO_CODE = {"nothing-wrong": ("shell",), "too-little-data": ("shell",)}
 CC = os.environ.get("CC", "cc")
 # Verbs that show one run.
 OF_A_RUN = ("report", "advise", "whatif")
-# So many lines of prose, and of code, that stand in two notes are a shared text.
+# That many equal lines of prose, or of code, in two notes must be a shared text.
 REPEATED = (2, 3)
-# Of 80 columns in the text report; code stands behind four blanks there.
+# Of 80 columns in the text report, where code is indented by four blanks.
 CODE_COLUMNS = 76
 
 
 def body_as_shown(name):
-    """With the shared texts in, as people read it: from the program itself, without a user's own rules."""
+    """Including the shared texts, as shown to people: from the program itself, without a user's
+    own rules."""
     env = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "XDG_CONFIG_HOME": "", "CACHEMON_RULES": ""}
     shown = subprocess.run([CACHEMON, "explain", "--format", "md", name], env=env, capture_output=True, text=True, check=True).stdout
     return shown.split("\n\n", 1)[1].split("\nApplies to: ", 1)[0]
@@ -69,7 +70,7 @@ def is_finding(name):
 
 
 def keys(note):
-    """Complaints about the front matter."""
+    """Errors in the front matter."""
     own = KEYS_FINDING if is_finding(note.name) else KEYS_SUBJECT
     other = KEYS_SUBJECT if is_finding(note.name) else ()
     wrong = [f"no {k}" for k in KEYS + own if not note.keys.get(k)]
@@ -103,7 +104,7 @@ def sections(note):
 
 
 def sent(note):
-    """What a model is told of it is short, and ends as a sentence does."""
+    """The text for a model is short, and ends like a sentence."""
     if is_finding(note.name):
         return []
     text = "".join(note.keys.get(k, "") for k in ("title", "precondition", "action", "risk", "verify"))
@@ -112,7 +113,7 @@ def sent(note):
 
 
 def form(note):
-    """Complaints about front matter and sections."""
+    """Errors in front matter and sections."""
     wrong = keys(note) + places(note) + sections(note) + sent(note)
     have = {language for language, _ in note.snippets}
     wrong += [f"a snippet in '{language}'" for language in sorted(have - set(LANGUAGES))]
@@ -123,7 +124,8 @@ def form(note):
 
 
 def parameters(note):
-    """Thresholds that the note names must be the rule's, and the rule's must be in the note."""
+    """The thresholds named by the note are those of the rule, and all of the rule's are in the
+    note."""
     path = os.path.join(RULES, note.name + ".sql")
     if not os.path.exists(path):
         return []
@@ -135,7 +137,7 @@ def parameters(note):
 
 
 def severity(note):
-    """Where a rule's severity has limits, the note says where they are from, with the rule's own numbers."""
+    """If a rule's severity has limits, the note gives their origin, with the rule's own numbers."""
     path = os.path.join(RULES, note.name + ".sql")
     if not os.path.exists(path):
         return []
@@ -155,7 +157,7 @@ def severity(note):
 
 
 def facts(note):
-    """Figures that a note speaks of are in the report's JSON, or evidence of the finding."""
+    """Figures that a note names are in the report's JSON, or in the evidence of the finding."""
     with open(os.path.join(ROOT, "docs", "json.md")) as f:
         keys = set(re.findall(r'"([a-z_0-9]+)"', f.read()))
     path = os.path.join(RULES, note.name + ".sql")
@@ -189,18 +191,21 @@ def compiles_python(code, _):
 
 
 def checks_shell(code, _):
+    # As "explain" prints it: a placeholder may be a command with its options.
+    for name, word in placeholders().items():
+        code = code.replace(name, word)
     return run(["shellcheck", "-s", "bash", "-"], code)
 
 
 def widths(note):
-    """Lines of code that the text report would show beyond its 80 columns."""
+    """Lines of code wider than the 80 columns of the text report."""
     lines = [line.expandtabs(8) for _, code in note.snippets for line in code.splitlines()]
     return [f"{len(line)} columns, {CODE_COLUMNS} are the most: {line.strip()}"
             for line in lines if len(line) > CODE_COLUMNS]
 
 
 def commands(note):
-    """What a note has the reader type of cachemon itself: verbs and options that there are."""
+    """Commands of cachemon in notes use existing verbs and options."""
     wrong = []
     text = "\n".join(code for language, code in note.snippets if language == "shell")
     for verb, rest in re.findall(r"\bcachemon ([a-z]+)([^\n|;`]*)", text):
@@ -210,10 +215,10 @@ def commands(note):
             continue
         files += glob.glob(os.path.join(ROOT, "cachemon", "cmd", f"*{verb}_*.c"))
         text = "".join(read(path) for path in files)
-        # Those that several verbs have are macros.
+        # Options of several verbs are macros.
         known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
             {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
-        # The reader's last run may be of another job, in another database.
+        # The last run may be of another job, in another database.
         wrong += [f"cachemon {verb} names no {what} of the report" for what, option in
                   (("database", "--db %DB%"), ("run", "--run %RUN%")) if verb in OF_A_RUN and option not in rest]
         wrong += [f"cachemon {verb} has no --{o}"
@@ -222,9 +227,15 @@ def commands(note):
 
 
 def placeholders():
-    """Those that a report fills in."""
+    """Those that a report fills in, and the words in their place where there is no run."""
     with open(os.path.join(ROOT, "cachemon/report/run/snippets.c"), encoding="utf-8") as f:
-        return set(re.findall(r'{"(%[A-Z_]+%)",', f.read()))
+        return dict(re.findall(r'{"(%[A-Z_]+%)", \w+, "([^"]+)"}', f.read()))
+
+
+def prose(note):
+    """Only commands are filled in; a model is given the rest of a note as it stands."""
+    text = re.sub(r"^```.*?^```$", "", read(NOTES, note.name + ".md"), flags=re.M | re.S)
+    return [f"{word} outside of a command" for word in re.findall(r"%[A-Z]+_?[A-Z0-9_]*%", text)]
 
 
 def snippets(note, work):
@@ -236,7 +247,7 @@ def snippets(note, work):
         status, said = check[language](code, work)
         if status:
             wrong.append(f"snippet {number} ({language}): {said}")
-        unknown = set(re.findall(r"%[A-Z_]+%", code)) - (placeholders() if language == "shell" else set())
+        unknown = set(re.findall(r"%[A-Z_]+%", code)) - set(placeholders() if language == "shell" else ())
         if unknown:
             wrong.append(f"snippet {number} ({language}): nobody fills in {sorted(unknown)}")
         # Names that no run has: a report would invent them.
@@ -251,7 +262,7 @@ def read(*path):
 
 
 def paragraphs(text):
-    """(is code, its lines without those that say nothing) of each paragraph of a note's or a shared text."""
+    """(is code, its lines without trivial ones) of each paragraph of a note or of a shared text."""
     code, lines = False, []
     for line in text.removeprefix("---\n").split("---\n", 1)[-1].splitlines() + [""]:
         if line.startswith("```") or not line.strip() or line.startswith("#") and not code:
@@ -263,7 +274,8 @@ def paragraphs(text):
 
 
 def repeats():
-    """Lines that stand in two places. A shared text is prose or code, as the note has it that refers to it."""
+    """Lines that are in two places. A shared text is prose or code, as in the note that refers
+    to it."""
     places = {}
     for directory in (NOTES, SHARED):
         for name in sorted(os.listdir(directory)):
@@ -276,16 +288,16 @@ def repeats():
 
 
 def shared():
-    """A shared text is of use for two notes at least, and leaves the form of a note to the note."""
+    """A shared text is used by at least two notes, and leaves the form of a note to the note."""
     used = [n for f in os.listdir(NOTES) for n in set(re.findall(r"^@([a-z0-9-]+).*@$", read(NOTES, f), re.M))]
     names = [f.removesuffix(".md") for f in sorted(os.listdir(SHARED))]
     return [f"{n} is used {used.count(n)} times" for n in names if used.count(n) < 2] + \
-        [f"{n} has a fence or a heading" for n in names if re.search("^(```|#+ )", read(SHARED, n + ".md"), re.M)]
+        [f"{n} has a fence or a heading" for n in names if re.search("^(```|##+ )", read(SHARED, n + ".md"), re.M)]
 
 
 def findings():
-    """Every finding of the catalogue has a note; a rule without one is caught here. So is a note whose rule
-    has gone: it would lack what notes on other subjects have."""
+    """Every finding of the catalogue has a note: detects a rule without one, and a note whose
+    rule is gone, which would lack the parts of a general note."""
     rules = {f[:-4] for f in os.listdir(RULES) if f.endswith(".sql")} if os.path.isdir(RULES) else set()
     notes = {f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")}
     wrong = [f"{r} has no note" for r in sorted(rules - notes)]
@@ -306,7 +318,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cachemon-notes.") as work:
         for name in sorted(f[:-3] for f in os.listdir(NOTES) if f.endswith(".md")):
             note = Note(name)
-            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note) + widths(note)
+            wrong = form(note) + parameters(note) + severity(note) + facts(note) + commands(note) + widths(note) + \
+                prose(note)
             tell("failed" if wrong else "passed", f"{name}: form", wrong)
             if missing:
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A job that its memory limit kills: the summary, the report and JSON say so, and of no other."""
+"""A job whose memory limit kills processes: the summary, the report and JSON say so, and only
+for such a job."""
 
 import json
 import os
@@ -19,7 +20,7 @@ from syslib.world import World  # noqa: E402
 part = Part(__doc__)
 LIMIT = 64 << 20
 PYTHON = "/usr/bin/python3"
-# Into a cgroup, and when it is told to, all the memory there is or a signal.
+# Enters a cgroup; on command, takes all memory or a signal.
 JOB = """import os, sys
 for place in sys.argv[1:-1]:
     open(place, "w").write(str(os.getpid()))
@@ -32,7 +33,7 @@ os.kill(os.getpid(), int(sys.argv[-1]))
 
 
 def limited(stack, name):
-    """(directory, file that a process enters by) of a cgroup with a limit and no swap."""
+    """(directory, file by which a process enters) of a cgroup with a limit and without swap."""
     v1 = machine.v1_root()
     root = v1 or machine.v2_root()
     if not root:
@@ -75,7 +76,7 @@ def kill(world, stack, path, select, end, earlier=()):
 
 
 def judged(world, watch):
-    """(report, what the finding says or None)"""
+    """(report, text of the finding or None)"""
     text = world.tool.run("report", "--db", watch.db)
     advised = json.loads(world.tool.run("advise", "--db", watch.db, "--format", "json"))
     said = [f["summary"] for j in advised["jobs"] for f in j["findings"] if f["id"] == "job-limit-oom"]
@@ -106,7 +107,7 @@ def process_in_a_cgroup(world, stack):
 
 
 def below_it(stack, path):
-    """A cgroup below that one, with the memory controller where it has to be passed on."""
+    """A cgroup below that one, with the memory controller enabled on the way if needed."""
     if not machine.v1_root():
         with open(f"{path}/cgroup.subtree_control", "w") as f:
             f.write("+memory")
@@ -115,7 +116,7 @@ def below_it(stack, path):
 
 @part.case
 def limit_above(world, stack):
-    """The job's own cgroup has no limit, the one above it has."""
+    """The job's own cgroup has no limit; the one above it has."""
     path = limited(stack, "oom")
     below = below_it(stack, path)
     expect(kill(world, stack, below, lambda p: ["--cgroup", below], "hog"), 1)
@@ -123,7 +124,7 @@ def limit_above(world, stack):
 
 @part.case
 def cgroup_below(world, stack):
-    """The job is a cgroup; who is killed is in one below it."""
+    """The job is a cgroup; the killed process is in one below it."""
     path = limited(stack, "oom")
     below = below_it(stack, path)
     expect(kill(world, stack, below, lambda p: ["--cgroup", path], "hog"), 1)
@@ -131,7 +132,7 @@ def cgroup_below(world, stack):
 
 @part.case
 def killed_by_somebody(world, stack):
-    """Status 137 as well, in a limited cgroup where others were killed before."""
+    """Status 137 too, in a limited cgroup where others were killed before."""
     path = limited(stack, "oom")
     expect(kill(world, stack, path, lambda p: ["--cgroup", path], str(int(signal.SIGKILL)),
                 earlier=["hog"]), 0)
@@ -146,7 +147,7 @@ def killed_earlier(world, stack):
 
 @part.case
 def command(world, stack):
-    """In the cgroup before the first interval ends; the status is the command's."""
+    """Killed before the first interval ends; the status is the command's."""
     path = limited(stack, "oom")
     enter = "echo $$ > $0/cgroup.procs; echo ready; read go; exec \"$@\""
     watch = world.tool.watch(stack, ["--interval", "100ms"],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of an overlay: whatever is done to one counts in one row, that of the layer which holds the
-pages, under the path that the job used. Held against cachestat(2) and the job's own count."""
+"""Files of an overlay: all accesses to one count in one row, that of the layer that holds the
+pages, under the path that the job used. Compared with cachestat(2) and the job's own count."""
 
 import ctypes
 import json
@@ -27,7 +27,7 @@ part = Part(__doc__)
 
 
 class Overlays(World):
-    """One mount of two layers, and one whose lower layer is that mount."""
+    """One mount of two layers, and one that has that mount as its lower layer."""
 
     def __init__(self, args, work, stack):
         super().__init__(args, work, stack)
@@ -59,7 +59,8 @@ WAYS = {"low": "lower", "copied": "upper", "new": "upper"}
 
 
 def work_advise(path, layer):
-    """Each call that moves pages, and RANDOM; tells by how many pages each moved the layer's cache."""
+    """Each call that moves pages, and RANDOM; reports by how many pages each changed the layer's
+    cache."""
     fd, below, moved = os.open(path, os.O_RDONLY), os.open(layer, os.O_RDONLY), {}
 
     def advise(name, call, *args):
@@ -80,7 +81,7 @@ def work_advise(path, layer):
 
 
 def one_file(world, job, path, layer, named=None):
-    """The only row of either inode: the layer's, by the user's path."""
+    """The only row of either inode: the layer's, with the user's path."""
     numbers = {os.stat(path).st_ino, os.stat(layer).st_ino}
     found = [f for f in job["files"] if f["ino"] in numbers or f["path"] in (path, layer)]
     equal("rows, by path", [f["path"] for f in found], [named or path])
@@ -167,7 +168,7 @@ def mapped_files_have_the_users_path(world, stack):
         path = f"{world.data}/{merged}/{name}"
         _, job, _ = world.tool.watch(stack, ["--level", "full"], [
             sys.executable, ME, "--work", "map", path]).end()
-        # What is mapped of an overlay in another one leads no further than to the layer.
+        # A mapping of an overlay file in another overlay resolves to the layer only.
         t = one_file(world, job, path, layer, layer if merged == "nested" else None)
         equal(f"pages of {merged}/{name}", brought(t), PAGES)
 

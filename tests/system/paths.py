@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every file is named right and counted right, wherever it is and whatever becomes of it."""
+"""Every file has the right name and the right counts, wherever it is and whatever happens to it."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ def keep_device(base, name, device):
 
 
 def make_copies(base, work_dir, stack):
-    """Two devices with images that differ in nothing."""
+    """Two devices with identical images."""
     first, second = (f"{work_dir}/copy{i}.img" for i in range(2))
     device = machine.loop(stack, first, 300 << 20, machine.MKFS["xfs"])
     place = os.path.join(work_dir, "copy")

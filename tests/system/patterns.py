@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that read in a known way get the name of that way: each on ext4 and xfs, with a small and a
-large readahead window; the reduced counts have one window for each filesystem."""
+"""Programs that read in a known way get the right pattern: each on ext4 and xfs, with a small
+and a large readahead window; reduced counts use one window per filesystem."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ part = Part(__doc__)
 part.count_option("places", len(PLACES), 2, "filesystems and windows of each pattern")
 
 
-# What the programs do: path of a file or a directory -> reads.
+# The programs: path of a file or a directory -> reads.
 
 def size_of(fd):
     return os.fstat(fd).st_size
@@ -101,7 +101,7 @@ def around_the_cache(path):
 
 
 def follow(path):
-    """A log that is written and read as it grows."""
+    """A log that is written and read while it grows."""
     out = os.open(path, os.O_WRONLY | os.O_APPEND)
     fd = os.open(path, os.O_RDONLY)
     os.lseek(fd, 0, os.SEEK_END)
@@ -144,11 +144,11 @@ WORK = {
     "directory_shuffled_epoch": lambda p: all_files(p, 3, True),
     "directory_reread": lambda p: all_files(p, 3),
 }
-# Of those whose name says more than the pattern.
+# Patterns whose names say more than these.
 NAMES = {"shuffled_epoch_large_records": "shuffled_epoch", "reread_in_one_order": "reread",
          "directory_small_files": "small_files", "directory_shuffled_epoch": "shuffled_epoch",
          "directory_reread": "reread"}
-# A trace of all accesses shows these; counters and a sample of pages do not.
+# Only a trace of all accesses shows these; counters and a sample of pages do not.
 TRACED = {"append_follow"}
 
 
@@ -166,7 +166,7 @@ class World:
         self.serial = 0
 
     def dataset(self, kind, work):
-        """A new file, or a directory of files, of which nothing is cached."""
+        """A new file, or a directory of files, none of which is cached."""
         self.serial += 1
         path = os.path.join(self.places[kind][0], f"data{self.serial}")
         if not work.startswith("directory_"):
@@ -184,7 +184,7 @@ def set_window(device, kib):
 
 
 def recorded(db, table):
-    """Whether the run has rows of that kind."""
+    """Whether the run has such rows."""
     with contextlib.closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as c:
         with contextlib.suppress(sqlite3.Error):
             return c.execute(f"SELECT count(*) FROM {table}").fetchone()[0] > 0
@@ -203,7 +203,7 @@ def pattern_of(world, stack, path, work):
 
 
 def try_one(world, stack, kind, kib, work):
-    """What is wrong; None: the name is right."""
+    """What is wrong; None: the pattern is right."""
     set_window(world.places[kind][1], kib)
     path = world.dataset(kind, work)
     pattern, db = pattern_of(world, stack, path, work)

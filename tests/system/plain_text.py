@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text on a terminal: ASCII alone where the locale has no UTF-8, lines as wide as COLUMNS says, notes without markup."""
+"""Text on a terminal: only ASCII if the locale is not UTF-8, lines as wide as COLUMNS, notes
+without markup."""
 
 import contextlib
 import lzma
@@ -15,10 +16,10 @@ from syslib.screen import Screen
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLEAR = b"\r\x1b[K"
-# Verbs that need no privilege; those that read a database, and those that do not.
+# Verbs without privileges that read a database, and those that do not.
 READERS = (["report"], ["advise"], ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"], ["whatif", "readahead"])
 OTHERS = (["explain"], ["explain", "prefetch-waste"], ["doctor"], ["--help"], ["report", "--help"])
-NAME = "données/日"  # no name of the recorded run is other than ASCII
+NAME = "données/日"  # all names of the recorded run are ASCII
 
 part = Part(__doc__)
 
@@ -42,9 +43,9 @@ class World:
         return [self.cachemon, *words, *(["--db", self.db] if reads else [])]
 
     def shown(self, words, **env):
-        """What a terminal is given, without lines that are gone."""
+        """The output on a terminal, without lines that were erased."""
         with contextlib.ExitStack() as stack:
-            # Variables that are to be absent are absent from a Screen, too.
+            # Variables that must be absent are absent in a Screen too.
             screen = Screen(stack, ["env", "-i", *(f"{k}={v}" for k, v in self.environment(TERM="xterm", **env).items()),
                                     *self.argv(words)])
             screen.end()
@@ -61,12 +62,13 @@ def widest(text):
 
 @part.case
 def ascii_without_utf8(world, _):
-    """Every verb, by each of the variables; pictures, names and signs have another form, and the same lines."""
+    """Every verb, with each of the variables; pictures, names and symbols have another form, in
+    the same lines."""
     for words in (*READERS, *OTHERS, ["report", "--format", "md"]):
         for env in ({"LC_ALL": "C"}, {"LANG": "C"}, {"LC_CTYPE": "POSIX", "LANG": "C.UTF-8"}, {}):
             said = world.shown(words, **env)
             check(said and said.isascii(), f"{words} {env}: {[line for line in said.splitlines() if not line.isascii()][:3]}")
-            # Lines of code are not wrapped: they hold names of this run.
+            # Lines of code are not wrapped: they contain names of this run.
             prose = b"\n".join(line for line in said.splitlines() if not line.startswith(b"    "))
             check(words[-1] == "md" or words == ["explain"] or widest(prose) <= 80, f"{words} {env}: {widest(said)} columns")
     whole = ["report", "--full", "--no-pager"]
@@ -97,7 +99,7 @@ def files_and_programs(world, _):
 
 @part.case
 def columns(world, _):
-    """Lines are as wide as COLUMNS, of each verb; what is no width does not count."""
+    """Lines are as wide as COLUMNS, for each verb; an invalid width is ignored."""
     usual = {}
     for words in (*READERS, *OTHERS):
         if words == ["explain"]:
@@ -114,7 +116,8 @@ def columns(world, _):
 
 @part.case
 def notes(world, _):
-    """A note is text: headings underlined, paragraphs wrapped, code indented; raw by --format md."""
+    """A note is text: headings underlined, paragraphs wrapped, code indented; raw with --format
+    md."""
     names = re.findall(r"^([a-z][a-z0-9-]+) ", world.piped(["explain"]).decode(), re.M)
     check(len(names) > 60, f"{len(names)} notes")
     for name in names:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Without root: by capabilities of the file or of the caller; what a run keeps, what CMD gets, and
-limits of memory that the maps must fit into."""
+"""Without root: with capabilities of the file or of the caller; which privileges a run keeps,
+what CMD gets, and memory limits for the maps."""
 
 import json
 import os
@@ -28,7 +28,7 @@ UNIT = os.path.join(REPO, "examples", "systemd", "cachemon@.service")
 DOCS = os.path.join(REPO, "docs", "privileges.md")
 EXPOSURE_MAX = 1.5
 PAGES = 512
-# Reads the file page by page and shows who it is; then what its parent holds.
+# Reads the file page by page and shows its identity, then what its parent has.
 JOB = """import os, sys
 f = os.open(sys.argv[1], os.O_RDONLY)
 for i in range(int(sys.argv[2])):
@@ -62,7 +62,7 @@ def run(argv, status=0, **kwargs):
 
 
 def held(status, name="CapPrm:"):
-    """Names of a set of /proc/PID/status."""
+    """The names in a set of /proc/PID/status."""
     mask = int(next(line[1] for line in status if line[0] == name), 16)
     known = {name for name, bit in BITS.items() if mask >> bit & 1}
     check(mask == sum(1 << BITS[name] for name in known), f"others are held too: {mask:#x}")
@@ -70,9 +70,9 @@ def held(status, name="CapPrm:"):
 
 
 def judge(world, prefix, path, kept, *options):
-    """One run: figures of what CMD read, what CMD is, what cachemon has kept."""
+    """One run: the figures of CMD's reads, the identity of CMD, and cachemon's privileges."""
     db = world.tool.fresh(".db")
-    # What the user's own command would be; of another parent.
+    # As the user's own command would have, except for the parent.
     plain = eval(run([*PLAIN, *world.job], env=ENV).stdout)
     done = run([*prefix, path, "watch", "--db", db, *options, "--", *world.job], env=ENV)
     mine, env, parent = eval(done.stdout)
@@ -98,7 +98,7 @@ def judge(world, prefix, path, kept, *options):
 
 @part.case
 def by_file(world, _):
-    """setcap; every level, which attach differently."""
+    """setcap; every level, because they attach differently."""
     path = program(world.tool, "cap_bpf,cap_perfmon")
     for level in ("full", "auto", "cold"):
         report, _ = judge(world, PLAIN, path, set(), "--level", level)
@@ -107,13 +107,13 @@ def by_file(world, _):
 
 @part.case
 def by_caller(world, _):
-    """setpriv, as a unit's AmbientCapabilities= does."""
+    """setpriv, like AmbientCapabilities= of a unit."""
     judge(world, ambient("bpf", "perfmon"), program(world.tool), set(), "--level", "full")
 
 
 @part.case
 def file_gives_more(world, _):
-    """What is only used at the start is not kept; what a run goes on using is."""
+    """Privileges needed only at the start are dropped; those used during the run are kept."""
     caps = "cap_bpf,cap_perfmon,cap_syslog"
     report, _ = judge(world, PLAIN, program(world.tool, caps), set(), "--level", "full")
     check(report["jobs"][0]["totals"]["evicted_pages"]["dontneed"] is not None,
@@ -125,7 +125,7 @@ def file_gives_more(world, _):
 
 @part.case
 def by_root(world, _):
-    """Root's run, and one by sudo, whose files and signals are another user's."""
+    """A run of root, and one by sudo, whose files and signals are another user's."""
     for env, kept in (({}, {"sys_admin", "sys_ptrace", "dac_override", "chown", "fowner"}),
                       ({"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)},
                        {"sys_admin", "sys_ptrace", "setuid", "setgid", "kill"})):
@@ -136,7 +136,7 @@ def by_root(world, _):
 
 @part.case
 def others_job(world, stack):
-    """Another user's process, whose files nobody else may look at: counted, and named."""
+    """Another user's process, whose files nobody else may see: counted, and named."""
     private = os.path.join(world.work, "private")
     os.mkdir(private, 0o700)
     secret = fill(os.path.join(private, "secret"), PAGES)
@@ -159,7 +159,7 @@ def others_job(world, stack):
 
 @part.case
 def doctor_names(world, _):
-    """Each missing capability by name, with what is lost."""
+    """Each missing capability by name, with its consequence."""
     for caps, missing in (("cap_bpf", {"CAP_PERFMON"}), ("cap_perfmon", {"CAP_BPF"}),
                           ("cap_bpf,cap_perfmon", set())):
         path = program(world.tool, caps)
@@ -181,7 +181,7 @@ def mib(text):
 
 @part.case
 def memory_limit(world, stack):
-    """A cgroup that is smaller than the maps refuses them, with the figures; CMD is not run."""
+    """A cgroup smaller than the maps: refused, with the sizes; CMD is not run."""
     root = machine.v1_root()
     if not root or not os.path.exists(os.path.join(root, "memory.limit_in_bytes")):
         raise Skipped("no v1 memory controller here; tests/vm/systemd has the other")
@@ -199,8 +199,8 @@ def memory_limit(world, stack):
 
     limit = maps["bytes"] // MIB * MIB
     done = inside(watch, limit, 125)
-    found = re.search(r"take ([\d.]+ MiB) of memory, and of the limit of ([\d.]+ MiB) of the "
-                      r"cgroup cachemon runs in \((.*)\) ([\d.]+ MiB) are left", done.stderr)
+    found = re.search(r"need ([\d.]+ MiB) of memory, but in the limit of ([\d.]+ MiB) of "
+                      r"cachemon's cgroup \((.*)\) only ([\d.]+ MiB) are left", done.stderr)
     check(found, f"says {done.stderr!r}")
     check(mib(found[1]) * MIB >= maps["bytes"] > 0, f"maps {maps['bytes']}: {done.stderr}")
     equal("the limit", mib(found[2]), round(limit / MIB, 1))
@@ -215,7 +215,7 @@ def memory_limit(world, stack):
 
 @part.case
 def unit_file(world, _):
-    """systemd has no complaint about the unit, and finds little that it may do."""
+    """systemd accepts the unit, and rates its exposure as low."""
     if not shutil.which("systemd-analyze"):
         raise Skipped("no systemd-analyze here")
     path = os.path.join(world.work, "cachemon@x.service")
@@ -226,7 +226,8 @@ def unit_file(world, _):
     told = run(["systemd-analyze", "security", "--offline=true", "--no-pager", path]).stdout
     found = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
     check(found and float(found[1]) <= EXPOSURE_MAX, f"security: {tail(told, 1)}")
-    # What the unit gives is what the program takes, in the line for the file too.
+    # The unit and the setcap line of the document name the same capabilities, and the program needs
+    # them.
     with open(UNIT, encoding="utf-8") as f:
         given = re.search(r"^AmbientCapabilities=(.*)$", f.read(), re.M)[1].lower().split()
     with open(DOCS, encoding="utf-8") as f:
@@ -241,8 +242,8 @@ def unit_file(world, _):
 
 @part.case
 def locked_memory(world, _):
-    """64 KiB of locked memory, as containers have: no matter where it does not bind maps, and CMD
-    has the limit it would have had."""
+    """64 KiB of locked memory, as in containers: no problem if it does not apply to maps, and
+    CMD keeps its own limit."""
     limit = 64 << 10
     for prefix in ([], ambient("bpf", "perfmon")):
         done = run(["prlimit", f"--memlock={limit}:{limit}", *prefix, program(world.tool), "watch",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real PyTorch DataLoader: 1,200 files of 176 KiB, three epochs, two workers, cold. The oracle is what the files
-hold: each epoch reads every page of them once, the first brings them into the cache, none leaves it. Epochs are found
-without marks. Needs Debian's python3-torch."""
+"""A real PyTorch DataLoader: 1,200 files of 176 KiB, three epochs, two workers, cold. The oracle
+is the size of the files: each epoch reads every page of them once, the first epoch brings them
+into the cache, and none leaves it. Epochs are found without marks. Needs Debian's python3-torch."""
 
 import os
 import subprocess
@@ -16,10 +16,10 @@ from syslib.reads import PAGE, cached_pages, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
-PYTHON = "/usr/bin/python3"  # that of Debian, which has its packages
+PYTHON = "/usr/bin/python3"  # Debian's Python, which has its packages
 FILES, PAGES, EPOCHS, WORKERS, BATCH = 1200, 44, 3, 2, 32
 SIZE = PAGES * PAGE
-WORK = 4  # products of matrices a batch, so that the job computes as training does
+WORK = 4  # matrix products per batch, so that the job computes as in training
 
 part = Part(__doc__)
 
@@ -81,7 +81,8 @@ def pages_that_came(totals):
 
 
 def three_epochs(w, job, reads):
-    """Bounds are an interval's: what an epoch read may be off by what its two border intervals read."""
+    """Borders are those of intervals: the reads of an epoch may be off by those of its two
+    border intervals."""
     epochs = job["epochs"]
     equal("source of epochs", epochs["source"], "found")
     equal("epochs", len(epochs["list"]), EPOCHS)
@@ -102,7 +103,7 @@ def full(w, stack):
     equal("lookups", totals["lookups"], EPOCHS * FILES * PAGES)
     equal("pages that came", pages_that_came(totals), FILES * PAGES)
     equal("evicted", sum(v or 0 for v in totals["evicted_pages"].values()), 0)
-    # What was there before it was asked for is a hit: the rest missed.
+    # Pages that were cached before a request are hits: the rest missed.
     equal("hits and misses", totals["hits"] + totals["misses"], EPOCHS * FILES * PAGES)
     three_epochs(w, job, True)
 

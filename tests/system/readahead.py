@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The readahead model against this kernel: which folios each access brings, on each filesystem. Patterns
-and settings are those of tests/readahead/patterns.c, the truth is the kernel's tracepoint, checked
-against mincore(2)."""
+"""The readahead model, compared with this kernel: which folios each access brings, on each
+filesystem. Patterns and settings are those of tests/readahead/patterns.c; the truth is the
+kernel's tracepoint, checked with mincore(2)."""
 
 import os
 import shutil

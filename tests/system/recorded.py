@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is made of the recorded database in examples/recorded, against the pages beside it: a change of a word or
-a figure is seen where it is made. CACHEMON_UPDATE=1 writes them anew, for a look at the difference."""
+"""The output for the recorded database in examples/recorded, compared with the pages next to it:
+a changed word or figure fails where it is made. CACHEMON_UPDATE=1 writes them again; look at the
+difference."""
 
 import json
 import lzma
@@ -69,13 +70,14 @@ def pages_are_as_kept(world, _stack):
 
 @part.case
 def a_report_is_small(world, _stack):
-    """400 KB, the bound for a usual run."""
+    """400 KB, the limit for a usual run."""
     check(len(world.made("report.html")) <= 400_000, "the report is larger than 400 KB")
 
 
 @part.case
 def what_was_done_is_found(world, _stack):
-    """Run 1 had a memory limit of 256 MiB for 529 MiB of files, run 2 had none; the watch said how long they took."""
+    """Run 1 had a memory limit of 256 MiB for 529 MiB of files, run 2 had none; watch printed
+    their times."""
     first, second = (world.run("advise", "--run", n).decode() for n in "12")
     check("memcg-limit-too-low" in first, "the limit of run 1 was not found")
     check("memcg-limit-too-low" not in second, "run 2 had no limit, and one was found")
@@ -85,7 +87,8 @@ def what_was_done_is_found(world, _stack):
 
 @part.case
 def predictions_begin_with_a_verdict(world, _stack):
-    """One sentence with the figures of the best setting, then only settings that differ from what was in force."""
+    """One sentence with the figures of the best setting, then only settings that differ from the
+    one in force."""
     job, = (job for job in json.loads(world.run("whatif", "readahead", "--run", "2", "--json"))["jobs"]
             if job["name"] == "train")
     text = world.run("whatif", "readahead", "--run", "2").decode()
@@ -97,7 +100,7 @@ def predictions_begin_with_a_verdict(world, _stack):
                           f"{actual['waits']:,} ({fewer:.0f} % fewer)"), f"the verdict is: {said}")
     alike = [s["setting"] for s in job["settings"] if not s["actual"] and not s["best"] and
              s["waits"] == actual["waits"] and s["read_pages"] == actual["read_pages"]]
-    table = text.split("Files that are read")[1].split("Files that are mapped")[0]
+    table = text.split("Read files: ")[1].split("Mapped files: ")[0]
     check(alike, "no setting is the same as what was in force: nothing is tested")
     equal("settings in the table", {line.split()[0] for line in table.split("\n")[2:] if " MiB" in line},
           {"as"} | {s["setting"] for s in job["settings"] if not s["actual"] and s["setting"] not in alike})

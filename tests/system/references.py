@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""References of sampled pages: what the database has of them is what programs did, page by page."""
+"""References of sampled pages: those in the database are the lookups of the programs, page by
+page."""
 
 import contextlib
 import json
@@ -26,15 +27,15 @@ ALL = 1 << 32
 WORD = (1 << 64) - 1
 SMALL_PAGES, LARGE_PAGES = 300, 12288
 PAGES_MAX = 8192
-# More than the ring holds at the rates that a falling threshold leaves; see bpf/references.h.
+# More than fit in the ring at the rates that a falling threshold leaves; see bpf/references.h.
 FLOOD_READS = 40000
 HOT_READS = 3000000
-# What may come in a second, and before the threshold falls; see bpf/references.h.
+# The largest rate per second, and before the threshold falls; see bpf/references.h.
 A_SECOND, AT_ONCE = 5000, 20000
 LONG_READS, LONG_S = 10000000, 3
-# Of an estimate with its standard error, and of what the interpreter reads from run to run.
+# For an estimate with its standard error, and the variation of the interpreter's reads.
 SIGMAS, REST_SPREAD = 4, 20
-# Of the error that all pages would have by the sample, where only the interpreter's have it.
+# Of the error that a sample of all pages would have, if only the interpreter's pages are sampled.
 ERROR_COUNTED = 0.5
 
 part = Part(__doc__)
@@ -57,8 +58,8 @@ def page_hash(major, minor, ino, gen, page):
 # ---- workers ----
 
 class Log:
-    """Reads and tells which pages it looked up, in order: "FILE PAGE", or "FILE -PAGE" for one
-    that it had taken out of the cache. FILE is "MAJ:MIN INO GEN"."""
+    """Reads, and reports the pages it looked up, in order: "FILE PAGE", or "FILE -PAGE" for one
+    that it removed from the cache. FILE is "MAJ:MIN INO GEN"."""
 
     def __init__(self, path):
         self.out = open(path, "w")
@@ -96,7 +97,7 @@ class Log:
 
 
 def work_small(path, log):
-    """Each kind of call: parts of pages, whole ones, some at once, all at once, out of order."""
+    """Each kind of call: parts of pages, whole pages, some at once, all at once, out of order."""
     log, rng = Log(log), random.Random(11)
     fd = log.open(path)
     size = os.fstat(fd).st_size
@@ -115,7 +116,7 @@ def work_small(path, log):
 
 
 def work_large(path, log):
-    """More pages than are sampled, more often than they are recorded in a second."""
+    """More pages than are sampled, more often than can be recorded in a second."""
     log, rng = Log(log), random.Random(12)
     fd = log.open(path)
     for _ in range(3):
@@ -127,7 +128,7 @@ def work_large(path, log):
 
 
 def direct_write(path, page, pages):
-    """Past the cache, which drops what it has of the range."""
+    """Direct reads, which drop the cached part of the range."""
     fd = os.open(path, os.O_WRONLY | os.O_DIRECT)
     with mmap.mmap(-1, pages * PAGE) as memory:
         os.pwrite(fd, memory, page * PAGE)
@@ -169,7 +170,7 @@ def work_pair(path_a, path_b, log_a, log_b):
 
 
 def work_flood(path, reads):
-    """Much at once, when it is told to: a MiB with each call."""
+    """Much at once, on command: a MiB with each call."""
     fd, buffer = os.open(path, os.O_RDONLY), bytearray(1 << 20)
     size = os.fstat(fd).st_size
     print("ready", flush=True)
@@ -180,7 +181,7 @@ def work_flood(path, reads):
 
 
 def work_hot(program, path, reads):
-    """A process at the speed of C, and one before it that says when it begins."""
+    """A process at the speed of C, started by one that says when it begins."""
     hot = subprocess.Popen([program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            text=True)
     hot.stdout.readline()
@@ -236,7 +237,7 @@ class Stored:
                     yield f"{name} {p['ino']} {p['gen']}", p["page_index"], entry & 1
 
     def check_sums(self):
-        """What holds in each sample, whatever was read."""
+        """Holds in each sample, whatever was read."""
         sample, threshold = self.sample, self.sample["threshold"]
         for p in self.pages.values():
             equal(f"the hash of page {p['page_index']} of inode {p['ino']}", p["hash"], page_hash(
@@ -298,7 +299,7 @@ def a_small_job_is_recorded_whole(world, stack):
     same("the file", lookups(stored.entries(world.dev)), logged(log))
     equal("pages looked up", stored.sample["distinct_pages"], stored.sample["pages"])
     equal("their error", stored.sample["distinct_error"], 0)
-    equal("why of the others none are", stored.absent, {0: "of the watched job alone"})
+    equal("why of the others none are", stored.absent, {0: "of the watched job only"})
 
 
 @part.case
@@ -314,7 +315,7 @@ def a_large_one_is_thinned_to_what_its_threshold_takes(world, stack):
 
 
 def without_file(world, stack):
-    """Pages that a worker looks up beside its file: those of the interpreter."""
+    """Pages that a worker looks up besides its file: those of the interpreter."""
     path, log = world.cold(SMALL_PAGES), world.tool.fresh(".log")
     stored = record(world, stack, worker("small", path, log))
     equal("threshold", stored.sample["threshold"], ALL)
@@ -323,7 +324,7 @@ def without_file(world, stack):
 
 @part.case
 def pages_looked_up_are_counted_or_estimated(world, stack):
-    """Those that came during the run are counted, of the others the sample tells."""
+    """Pages added during the run are counted; the others are known from the sample."""
     rest = without_file(world, stack)
     for cached in (False, True):
         path, log = world.cold(LARGE_PAGES), world.tool.fresh(".log")
@@ -358,7 +359,7 @@ def removals(world, stack, drop):
 
 
 def in_order_of_call(entries):
-    """Removals between two lookups by page."""
+    """Removals between two lookups, by page."""
     run = []
     for entry in entries:
         if entry[2]:
@@ -404,7 +405,7 @@ def a_cold_run_says_why_it_has_none(world, stack):
 
 
 def told_job(world, stack, options, argv):
-    """A job that begins when go() tells it to."""
+    """A job that begins when go() is called."""
     watch = world.tool.watch(stack, options, argv, stdin=subprocess.PIPE)
     equal("the job", watch.process.stdout.readline(), "ready\n")
     return watch
@@ -445,7 +446,7 @@ def a_sliced_run_ends_the_sample(world, stack):
     stored = Stored(watch.db)
     stored.check_sums()
     equal("state", stored.sample["state"], "broken")
-    # When the slices begin, or before, when as few as can be still cost too much.
+    # The start of slices, or an earlier time if even the minimum costs too much.
     check(any(why in stored.sample["reason"] for why in ("slices", "overhead budget")),
           f"the reason is {stored.sample['reason']!r}")
     check(stored.sample["lookups"] < HOT_READS, "it goes on to the end")
@@ -470,7 +471,7 @@ def a_ring_that_nobody_empties_is_told(world, stack):
 
 @part.case
 def a_killed_run_leaves_a_sample(world, stack):
-    """Whole, up to an interval: nothing of it depends on the end."""
+    """Complete up to an interval: nothing depends on the end."""
     watch = told_job(world, stack, ["--level", "full", "--interval", "100ms"],
                      worker("flood", world.hot, FLOOD_READS))
     go(watch)

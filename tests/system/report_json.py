@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""report --format json against docs/schema/report.json, and its timeline against a job that was told
-when to do what."""
+"""report --format json, compared with docs/schema/report.json, and its timeline, compared with a
+job that acted at known times."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from syslib.world import World  # noqa: E402
 
 PAGES = 1024
 DROPPED = 256
-SMALL_READS = 4000000  # cached: some seconds
+SMALL_READS = 4000000  # cached: takes some seconds
 
 part = Part(__doc__)
 
@@ -37,14 +37,14 @@ def watch(world, stack, worker, *options):
 
 
 def moment(run):
-    """A time that lies behind all that was done, and before all that will be. Of the intervals to come one
-    may have ended already, and the next have begun, before the last thing was done."""
+    """A time after everything done so far and before everything to come. One interval may have
+    ended and the next begun before the last act."""
     run.wait_intervals(3)
     return run.query("SELECT max(start_ns) FROM interval")
 
 
 def parts(timeline, key, moments):
-    """Sums of a line: before the first moment, from there to the next, behind the last."""
+    """Sums of a line: before the first moment, between moments, and after the last."""
     line = timeline[key[0]]
     for name in key[1:]:
         line = line[name]
@@ -56,8 +56,8 @@ def parts(timeline, key, moments):
 
 @part.case
 def when_it_happened(world, stack):
-    """Cold reads, nothing, cached reads, dropped pages: each in its own time. What the machine reclaims
-    in between the kernel tells before it is read again."""
+    """Cold reads, nothing, cached reads, dropped pages: each in its own time. Pages that the
+    machine reclaims in between are known from the kernel before they are read again."""
     path = fill(f"{world.data}/phases", PAGES)
     file = stack.enter_context(open(path, "rb")).fileno()
     worker = Worker(stack)
@@ -106,8 +106,8 @@ def what_cold_does_not_know(world, stack):
 
 @part.case
 def what_a_slice_does_not_know(world, stack):
-    """What only the per-read hook sees is known of a bucket in which it was never off, or not at all."""
-    # One process and small reads: they are what costs, so they are sliced.
+    """Values of the per-read hook exist only for buckets in which it was never off."""
+    # One process and small reads: reads are what costs, so they are sliced.
     small = ("import os, sys\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
              f"for _ in range({SMALL_READS}): os.pread(fd, 512, 0)")
     run = world.tool.watch(stack, ["--interval", "100ms", "--level", "auto", "--max-overhead",
@@ -124,7 +124,7 @@ def what_a_slice_does_not_know(world, stack):
 
 @part.case
 def names_of_evictors(world, stack):
-    """Rows as a recorder writes them, with names that nobody should give."""
+    """Rows as written by a recorder, with names that nobody should use."""
     worker = Worker(stack)
     run = watch(world, stack, worker, "--level", "full")
     run.interrupt()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cachemon report` on terminals: one screen with the prompt in view, all of it through the user's pager, and
-whole text where nobody looks."""
+"""`cachemon report` on terminals: one screen that leaves the prompt in view, everything through
+the user's pager, and the complete text otherwise."""
 
 import lzma
 import os
@@ -15,7 +15,7 @@ from syslib.screen import Screen
 from syslib.terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Columns, rows, run, what is shown, what is not.
+# Columns, rows, run, expected text, unexpected text.
 SIZES = ((80, 24, 2, ["Nothing worth"], ["Gain: "]),
          (80, 24, 1, ["Fix first:", "1. ", "Gain: ", "cachemon explain ", "with 2 more fixes"], ["\n2. "]),
          (80, 28, 1, ["Fix first:", "2. ", "with 1 more fix"], ["\n3. "]),
@@ -50,7 +50,7 @@ class World:
         return done.stdout.decode()
 
     def shown(self, stack, *words, **env):
-        """What a terminal gets, without the line of progress."""
+        """The output on a terminal, without the progress line."""
         screen = Screen(stack, [self.cachemon, "report", self.db, *words], env={**self.env, **env})
         equal("status", screen.end(), 0)
         return re.sub(r"\r\x1b\[K[^\r\n]*(?=\r\x1b\[K)|\r\x1b\[K", "", screen.said.decode()).replace("\r\n", "\n")
@@ -92,7 +92,7 @@ def no_more_than_a_screen(world, stack):
 def whole_where_nobody_looks(world, stack):
     """A pipe, a file, another format."""
     whole = world.piped()
-    check(whole.count("\n") > 200 and "How it was measured" in whole, "a pipe gets a part of it")
+    check(whole.count("\n") > 200 and "\nMeasurement\n-----------\n" in whole, "a pipe gets a part of it")
     equal("--full in a pipe", world.piped("--full"), whole)
     out = os.path.join(world.work, "report.txt")
     equal("on a terminal, to a file", world.shown(stack, "-o", out), "")
@@ -103,7 +103,8 @@ def whole_where_nobody_looks(world, stack):
 
 @part.case
 def pager(world, stack):
-    """As git does it: $PAGER by a shell, LESS=FRX unless it is set; none if it is empty or cat, or the terminal dumb."""
+    """As in git: $PAGER run by a shell, LESS=FRX unless set; no pager if it is empty or cat, or
+    the terminal is dumb."""
     whole = world.piped("--full")
     size = len(whole.encode())
     equal("PAGER", world.shown(stack, "--full", PAGER=world.pager).split(), ["LESS=FRX", str(size)])

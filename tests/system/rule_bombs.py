@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A site's rules that want more than there is: time, memory, text, rows, in one step or in many, while they are
-prepared or run. Each is stopped with a sentence that says why, the other rules are used, the report is made, and
+"""Site rules that use too much: time, memory, text, rows, in one step or in many, while they are
+prepared or run. Each is stopped with a reason, the other rules are used, the report is made, and
 no verb takes more than 10 s of CPU time and 500 MiB of memory."""
 
 import json
@@ -22,8 +22,8 @@ from syslib.part import Part, check, equal  # noqa: E402
 part = Part(__doc__)
 
 CPU_S, RSS_KIB = 10, 500 << 10
-RULE_CPU_S = 1      # what one rule may take
-STOPPED_CPU_S = 60  # where the test itself stops what does not stop
+RULE_CPU_S = 1      # limit of one rule
+STOPPED_CPU_S = 60  # the test itself kills what does not stop
 
 HEAD = """-- id: {0}
 -- title: a rule
@@ -38,8 +38,8 @@ SOME = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {0}
 
 TIME = r"took too long and was stopped"
 MEMORY = r"took more than \d+ MiB of memory and was stopped"
-LENGTH = r"made a text longer than \d+ KiB and was stopped"
-TEXT = r"gave more than \d+ MiB of text and was stopped"
+LENGTH = r"built a text longer than \d+ KiB and was stopped"
+TEXT = r"returned more than \d+ MiB of text and was stopped"
 ROWS = r"more than \d+ rows"
 REPEATED = r"printf\(\) repeats no character"
 SEARCHES = r"has more than \d+ calls of functions that search texts"
@@ -49,12 +49,12 @@ STOPS = "|".join((TIME, MEMORY, LENGTH))
 
 
 def text(size):
-    """An expression for so many bytes, with nothing that repeats a character."""
+    """An expression for that many bytes, without a function that repeats a character."""
     return f"substr(replace(hex('{'a' * 320}'), '61', '{'a' * 102}'), 1, {size})"
 
 
 def doubled(times, begin="'aaaaaaaa'"):
-    """A text of 8 bytes, doubled so often."""
+    """A text of 8 bytes, doubled that often."""
     return ROW.format(subject="j.name", evidence=EVIDENCE, more="",
                       summary=f"(WITH RECURSIVE d(t, n) AS (SELECT {begin}, 0 UNION ALL SELECT t || t, n + 1 "
                       f"FROM d WHERE n < {times}) SELECT length(t) FROM d WHERE n = {times})")
@@ -65,17 +65,17 @@ def row(summary="'x'", subject="j.name", evidence=EVIDENCE, more=""):
 
 
 def chain(depth, step):
-    """Tables, each made of the one before: {0} is its name."""
+    """Tables, each made from the one before: {0} is its name."""
     names = ", ".join(f"t{i} AS ({step.format(f't{i - 1}')})" for i in range(1, depth))
     return row(summary=f"(WITH t0 AS (SELECT job_id AS a FROM v_job), {names} SELECT max(a) FROM t{depth - 1})")
 
 
-# {what: (query, what is said)}
+# {what: (query, message)}
 BOMBS = {
     "endless recursion": (row(summary=f"({ENDLESS} SELECT max(x) FROM c)"), TIME),
     "a cross join": (row(summary="(SELECT count(*) FROM json_each('[1,1,1,1,1,1,1,1]') a" +
                          "".join(f", json_each('[1,1,1,1,1,1,1,1]') b{i}" for i in range(12)) + ")"), TIME),
-    # One step that takes as much as anybody asks for.
+    # One step that takes arbitrarily long.
     "900 MB of one character": (row(summary="printf('%.*c', 900000000, 'x')"), REPEATED),
     "two thousand million times nothing": (row(summary="length(format('%.2147483647c', 'x'))"), REPEATED),
     "a format that is made": (row(summary="printf(substr('x%', 2) || '.' || char(42) || 'c', 2147483647, 'x')"),
@@ -89,7 +89,7 @@ BOMBS = {
     "a text that doubles": (doubled(40), LENGTH),
     "quotes of quotes": (row(summary="length(" + "quote(" * 22 + "''''''" + ")" * 22 + ")"), LENGTH),
     "json of json": (doubled(40, "json_quote('\"\"\"')"), LENGTH),
-    # Quadratic, and often.
+    # Quadratic, and repeated.
     "searched for in each row": (row(summary=f"({ENDLESS} SELECT sum(instr({text(32000)}, {text(16000)} || x)) "
                                      "FROM c)"), TIME),
     "searched for in one row": (row(summary=" + ".join(f"instr(t.a, t.b || {i})" for i in range(120)),
@@ -126,7 +126,7 @@ BOMBS = {
                                    f"(SELECT {text(30000)} || x AS t FROM c)))"), f"{MEMORY}|{TIME}"),
     "a queue that grows": (row(summary="(WITH RECURSIVE c(t) AS (SELECT 1 UNION ALL SELECT t + 1 FROM c, "
                                "json_each('[1,1,1,1,1,1,1,1]')) SELECT max(t) FROM c)"), f"{MEMORY}|{TIME}"),
-    # What it gives.
+    # The result.
     "100,000 rows of 10 KB": (f"{SOME.format(100000)} " + row(subject=f"{text(10000)} || x", more=", c"), TEXT),
     "two million rows": (f"{SOME.format(2000000)} " + row(more=", c"), ROWS),
     "a row too many": (f"{SOME.format(100001)} SELECT j.job_id, 'job' AS subject_kind, '' AS subject, 'low' AS severity, "
@@ -136,7 +136,7 @@ BOMBS = {
     "evidence of many": (f"{SOME.format(90000)} " + row(evidence=f"(SELECT json_group_array({EVIDENCE} -> 0) FROM "
                                                         "(SELECT 1 FROM json_each('[1,1,1,1,1,1,1,1]') a, "
                                                         "json_each('[1,1,1,1,1,1,1,1]') b))", more=", c"), TEXT),
-    # While it is prepared.
+    # During preparation.
     "a name that is two": (chain(40, "SELECT x.a FROM {0} x, {0} y"), f"{MEMORY}|{TIME}"),
     "a sum of itself": (chain(40, "SELECT a + a AS a FROM {0}"), f"{MEMORY}|{DEPTH}"),
     "a deep expression": (row(summary="(" * 900 + "1" + " + 1)" * 900), DEPTH),
@@ -156,7 +156,7 @@ class World:
         self.db = made.stored(rules.Run().job({"/d": rules.LOOP}).machine())
 
     def rules(self, **files):
-        """A directory of these files, and of a rule that is as it must be."""
+        """A directory with these files and one correct rule."""
         directory = self.tool.fresh(".rules")
         os.mkdir(directory)
         for name, content in {"good.sql": HEAD.format("good") + row(), **files}.items():
@@ -165,7 +165,7 @@ class World:
         return directory
 
     def run(self, *argv, status=(0,)):
-        """(standard output, standard error, CPU seconds, KiB at most), of one verb."""
+        """(standard output, standard error, CPU seconds, peak KiB) of one verb."""
         out, err = self.tool.fresh(".out"), self.tool.fresh(".err")
         with open(out, "wb") as o, open(err, "wb") as e:
             child = subprocess.Popen([self.tool.cachemon, *argv], stdout=o, stderr=e, stdin=subprocess.DEVNULL,
@@ -195,7 +195,7 @@ def judge(world, query, want, **files):
         equal("problems", problems, [])
         return cpu, kib
     equal("number of problems", len(problems), 1)
-    # A slow machine may come to the limit of time before any other.
+    # A slow machine may reach the time limit before any other.
     if cpu >= RULE_CPU_S:
         want = f"{want}|{TIME}"
     check(re.search(rf"/bomb\.sql:(\d+:)? .*({want})", problems[0]), f"says {problems[0]}")
@@ -205,7 +205,7 @@ def judge(world, query, want, **files):
 
 @part.case
 def one_of_each(world, _):
-    """All are tried before the first is complained of."""
+    """All are tried before the first failure is reported."""
     most, wrong = (0.0, 0, ""), []
     for name, (query, want) in BOMBS.items():
         try:
@@ -219,11 +219,11 @@ def one_of_each(world, _):
 
 @part.case
 def many_at_once(world, _):
-    """What rules of a site take is limited in all, and what one takes leaves something for others."""
+    """The rules of a site have a total limit, and one rule leaves something for others."""
     names = [f"bomb{i:03}" for i in range(300)]
     slow, wide = BOMBS["searched for in each row"][0], BOMBS["a queue that grows"][0]
     files = {f"{n}.sql": HEAD.format(n) + (slow if i % 2 else wide) for i, n in enumerate(names)}
-    # Each may take half of what is left: after these a sixteenth of it, some 60 ms.
+    # Each may take half of the rest: after these a sixteenth of it remains, about 60 ms.
     few = dict(list(files.items())[:4])
     found, problems, _, cpu, kib = world.advise(**few)
     check("good" in found, f"after four: {problems[-1]}")
@@ -237,7 +237,7 @@ def many_at_once(world, _):
 
 @part.case
 def each_verb(world, _):
-    """Reports are made, with the sentence in each format."""
+    """Reports are made, with the message in each format."""
     directory = world.rules(**{"bomb.sql": HEAD.format("bomb") + BOMBS["searched for in each row"][0]})
     both = ("--db", world.db, "--rules", directory)
     for verb in ("report", "advise"):
@@ -269,7 +269,7 @@ NESTED = {"quotes": ">" * 250000, "brackets": "[" * 125000 + "](" * 60000, "star
           "ticks": "`" * 125001 + "a" + "`" * 125000, "entities": "&#x41;<" * 36000, "lists": "- " * 125000,
           "one word": "a" * 250000, "short lines": "a\n" * 125000, "tables": "|a" * 125000,
           "fences": "a\n" + "~~~\n" * 60000, "escapes": "\\x1b[31m" * 50000, "snippets": "a\n" + "```c\n```\n" * 32}
-# {what: (name of the file, its text, what is said)}
+# {what: (name of the file, its text, message)}
 PARTS = {
     "wrong lines of thresholds": ("thresholds", "x=\n" * 21000, "thresholds:1: "),
     "thresholds of no rule": ("thresholds", "".join(f"no-such-rule-{i}.a = 1\n" for i in range(2500)),
@@ -310,7 +310,7 @@ def other_parts_of_rules(world, _):
 
 @part.case
 def notes(world, _):
-    """Markdown of 256 KiB, in each format, and as what a model is told."""
+    """Markdown of 256 KiB, in each format and in a prompt."""
     most, wrong = (0.0, 0, ""), []
     for what, body in NESTED.items():
         directory = world.rules(**{"bomb.sql": HEAD.format("bomb") + row(), "bomb.md": NOTE + body + "\n"})
@@ -336,7 +336,7 @@ HOSTILE = "char(27) || ']0;x' || char(7) || '<script>alert(1)</script>' || char(
 
 @part.case
 def text_of_a_rule(world, _):
-    """Whatever bytes a summary, a subject, a cause and evidence have: inert in each format."""
+    """Any bytes in a summary, a subject, a cause and evidence: inert in each format."""
     fields = ", ".join(f"'{name}', {HOSTILE}" for name in ("metric", "value", "unit", "scope"))
     evidence = f"json_array(json_object({fields}))"
     query = row(summary=HOSTILE, subject=HOSTILE, evidence=evidence).replace(

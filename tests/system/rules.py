@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules, run by hand: sqlite3, the migrations, the views, nothing of cachemon. Every rule runs on
-a run that measured nothing and finds nothing; finds what it is for in a run made for it; and finds
-nothing more when any figure of that run was not measured. Nothing is a null read as 0."""
+"""The rules, run without cachemon: by sqlite3, the migrations and the views. Every rule finds
+nothing in a run that measured nothing, finds its subject in a run made for it, and finds nothing
+more if any figure of that run was not measured. NULL is never read as 0."""
 
 import functools
 import json
@@ -13,17 +13,18 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SQL = os.path.join(ROOT, "sql")
-# As the build makes them: with the columns that they share, and the formulas.
+# As made by the build: with the shared columns and the formulas.
 VIEWS = os.path.join(os.environ.get("CACHEMON_BUILD", os.path.join(ROOT, "build")), "gen", "sql", "views")
-# Migrations that another tree has: directories between colons.
+# Migrations of other source trees: directories separated by colons.
 MORE = [d for d in os.environ.get("CACHEMON_MIGRATIONS", "").split(":") if d]
 COLUMNS = ("job_id", "subject_kind", "subject", "severity", "confidence", "summary", "evidence",
            "gain_value", "gain_unit", "gain_method", "gain_cause")
 PAGE = 4096
 SECOND = 10**9
-# What says whether a row is there at all, or that nothing limits the job.
+# Columns that decide whether there is a row at all, or whose NULL means that nothing limits the
+# job.
 NO_FIGURE = {"actual", "limit_bytes"}
-# What may be found when something is not known that would have spoken against it.
+# Findings that may appear if a value that would exclude them is not known.
 MAY_APPEAR = {"nothing-wrong", "dontneed-harmful"}
 
 
@@ -63,7 +64,8 @@ def empty():
 
 
 class Run:
-    """A database with one run, written as it would be: a job, its directories, files, advice."""
+    """A database with one run, as a writer would leave it: a job, its directories, files,
+    advice."""
 
     def __init__(self):
         self.db = empty()
@@ -73,7 +75,7 @@ class Run:
                  read_on_ns=100 * SECOND, advice_mode="calls", interval_ns=SECOND,
                  page_size_bytes=PAGE, memory_bytes=16 << 30, map_bytes=0)
         self.models = []
-        self.settings = {}  # {rule: {parameter: another value}}
+        self.settings = {}  # {rule: {parameter: other value}}
 
     def columns(self, table):
         return [r[1] for r in self.db.execute(f"PRAGMA table_info({table})")]
@@ -84,13 +86,14 @@ class Run:
                         list(values.values()))
 
     def counted(self, table, values, **keys):
-        """A row whose counters are 0 unless they are given."""
+        """A row whose counters are 0 unless given."""
         first = self.columns(table).index("read_calls")
         zero = dict.fromkeys(self.columns(table)[first:], 0)
         self.put(table, **keys, **{**zero, **values})
 
     def job(self, directories=None, wall_s=100, cpu_s=10):
-        """directories: {path: counters}; the job is their sum, and each has one file with the same."""
+        """directories: {path: counters}; the job is their sum, and each has one file with the
+        same counters."""
         total = {}
         for values in (directories or {}).values():
             for name, value in values.items():
@@ -114,7 +117,7 @@ class Run:
         return self
 
     def files(self, values, numbers, directory=1):
-        """Further files of a directory, whose counters have theirs already."""
+        """More files of a directory that already has their counters."""
         for number in numbers:
             self.counted("file", values, id=number, job_id=1, directory_id=directory, dev_major=7,
                          dev_minor=0, ino=number, gen=1, fstype="ext4", size_bytes=64 << 20,
@@ -150,7 +153,8 @@ class Run:
                           confidence=confidence, features=json.dumps(features))
 
     def traced(self, now, **settings):
-        """now: of the setting in force, 128 KiB; misses, prefetched, wasted, requests, windows."""
+        """now: with the setting in force, 128 KiB; misses, prefetched, wasted, requests,
+        windows."""
         self.put("traced_file", id=1, job_id=1, dev_major=7, dev_minor=0, ino=1, gen=1, path=b"file",
                  size_bytes=64 << 20, ra_pages=32, io_pages=320, stands_for=1, state="whole",
                  **{k: 9 if k == "max_order" else 0 for k in ("max_order", "stratum")}, began="cold",
@@ -171,8 +175,8 @@ class Run:
         return self
 
     def find(self, wanted=None):
-        """{id: rows}; a rule that is not one SELECT of the columns that count raises. What is in doubt is
-        in doubts: {id: reasons}."""
+        """{id: rows}; a rule raises if it is not one SELECT of the known columns. Findings in
+        doubt are in doubts: {id: reasons}."""
         found, self.doubts = {}, {}
         ordered = sorted(rules().items(), key=lambda r: ("-- order: last" in r[1][0], "-- order: late" in r[1][0]))
         for name, (text, params) in ordered:
@@ -354,7 +358,8 @@ def may_be_null(run, table):
 
 
 def nullable(run):
-    """(tables, column) of every figure that may be NULL: a counter is NULL in all tables, or in none."""
+    """(tables, column) of every figure that may be NULL: a counter is NULL in all tables or in
+    none."""
     counters = {c: [t for t in COUNTED if c in run.columns(t)] for t in COUNTED for c in may_be_null(run, t)}
     yield from ((tables, column) for column, tables in counters.items())
     yield from (([t], c) for t in BESIDE for c in may_be_null(run, t)
@@ -362,7 +367,7 @@ def nullable(run):
 
 
 def null_stays_null():
-    """No rule makes 0 of a counter that was not measured."""
+    """No rule reads a counter that was not measured as 0."""
     return [f"{name}: {found}" for name, (text, _) in sorted(rules().items())
             for found in re.findall(r"\b(?:coalesce|ifnull)\([^()]*, *0(?:\.0)?\)|\btotal\(", text)
             if not re.fullmatch(r"coalesce\(\w+\.directory_id, 0\)", found)]
@@ -373,21 +378,21 @@ def numbers(text):
 
 
 def made_up(before, after):
-    """Numbers of a finding's sentence that were not there when everything was measured: what printf()
-    makes of NULL is 0, and so is a sum that leaves it out."""
+    """New numbers in a finding's sentence after something was removed: printf() prints NULL as
+    0, and a sum leaves it out."""
     known = set().union(*(numbers(r["summary"]) for r in before))
     return sorted(set().union(*(numbers(r["summary"]) for r in after)) - known)
 
 
 def null_adds_nothing(name, make):
-    """Each figure NULL in turn: what is found then was found before, and says no other number."""
+    """Each figure is NULL in turn: the findings are among those of before, without new numbers."""
     wrong, run = [], make().views()
     run.db.isolation_level = None
     found_before = run.find()
     before = set(found_before)
     for tables, column in list(nullable(run)):
         here = run
-        if tables == ["machine_interval"]:  # gathered when the views are made
+        if tables == ["machine_interval"]:  # computed when the views are made
             here = make()
             here.db.execute(f"UPDATE machine_interval SET {column} = NULL")
             here.views()
@@ -410,7 +415,7 @@ def null_adds_nothing(name, make):
 
 
 def uncertain_is_said(uncertain, second_opinion):
-    """Where the methods disagree, or nobody knows, the finding says so."""
+    """If the methods disagree, or there is none, the finding says so."""
     run = with_curve(Run().job({"/d": LOOP}).machine(), uncertain, second_opinion)
     row = run.views().find()["cache-too-small"][0]
     wrong = [] if "uncertain" in row["summary"] else [f"says: {row['summary']}"]
@@ -419,14 +424,15 @@ def uncertain_is_said(uncertain, second_opinion):
 
 
 def mapped(larger_pages, pattern):
-    """A mapped file, whose waste is not known, with a larger window that fetches so many pages."""
+    """A mapped file, whose waste is not known, with a larger window that fetches that many
+    pages."""
     run = Run().job({"/d": ONCE}).machine().pattern(pattern).traced(
         (1250, 38750, None, 1250, 1250), **{"ra_kb=512": (310, larger_pages - 310, None, 313, 313)})
     return "readahead-too-small" in run.views().find()
 
 
 def mapped_use_is_not_seen():
-    """Of 40,000 pages a tenth more is borne, for what is touched in order."""
+    """A tenth more of 40,000 pages is accepted if they are touched in order."""
     wanted = ((42000, "mmap_sequential", True), (43900, "mmap_sequential", True),
               (44100, "mmap_sequential", False), (40000, "mmap_random", False))
     return [f"{pages} pages, {pattern}: {'not ' if want else ''}found" for pages, pattern, want in wanted
@@ -434,13 +440,13 @@ def mapped_use_is_not_seen():
 
 
 def broken_curve_says_nothing():
-    """A sample that ended before the run did is not the run's curve."""
+    """A sample that ended before the run does not describe the run."""
     found = with_curve(Run().job({"/d": LOOP}).machine(), 0, broken=1).views().find()
     return ["it is used"] if "cache-too-small" in found else []
 
 
 WELL = {"lookups": 90000, "read_calls": 3000, "read_bytes": 90000 * PAGE, "stall_ns": 2 * SECOND}
-# Cold and at random: 16 % hits, 39 % of the time of several tasks in waits, and nothing that a rule knows.
+# Cold and random: 16 % hits, several tasks wait for 39 % of their time, and no rule has a cause.
 COLD = {"lookups": 50000, "misses": 42000, "demand_pages": 42000, "windows_forced": 42000,
         "read_calls": 42000, "read_bytes": 42000 * PAGE, "stall_ns": 45 * SECOND, "stalls": 42000}
 
@@ -457,25 +463,27 @@ def sentence(counters, cpu_s=10, **scores):
 
 
 def praise_is_borne():
-    """That the page cache serves a job well is said only where hits, waits and grades all are known and
-    good; else what is true."""
+    """"The page cache serves this job well" is printed only if hits, waits and grades are known
+    and good; otherwise the text is weaker."""
     good = {"overall": 0.95, "hits": 1.0, "prefetch": None, "eviction": 1.0, "stall": 0.98}
     wrong = []
     for what, counters, scores, praise, words in (
-            ("all good", WELL, good, True, "waited for reads 2.0 % of its time"),
+            ("all good", WELL, good, True, "spent 2.0 % of its time waiting for reads"),
             ("cold", COLD, {**good, "stall": 0.55, "cpu_s": 70}, False,
-             "no known finding explains it: the job waited for reads 39.1 % of its time, and 42,000 of 50,000"),
-            ("few hits", {**COLD, "stall_ns": SECOND}, good, False, "1.0 % of its time, and 42,000 of 50,000"),
+             "no rule explains the low grade: the job spent 39.1 % of its time waiting for reads, and 42,000 of "
+             "50,000"),
+            ("few hits", {**COLD, "stall_ns": SECOND}, good, False,
+             "1.0 % of its time waiting for reads, and 42,000 of 50,000"),
             ("past the cache", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                 "direct_read_bytes": 48 << 20}, good, False,
-             "2.0 % of its time, and 48 MiB were read past the cache"),
+             "2.0 % of its time waiting for reads, and 48 MiB were read with O_DIRECT"),
             ("faults that read", {**WELL, "lookups": 8, "read_calls": 1, "read_bytes": 8 * PAGE,
                                   "faults_major": 2000}, good, False,
-             "2.0 % of its time, and 2,000 faults had to read"),
+             "2.0 % of its time waiting for reads, and 2,000 faults had to read"),
             ("faults beside hits", {**WELL, "faults_major": 50000}, good, False, "and 50,000 faults had to read"),
             ("a bad grade", WELL, {**good, "eviction": 0.4}, False, "eviction is graded E"),
             ("no grades", WELL, {}, False, "no grade"),
-            ("waits unknown", {**WELL, "stall_ns": None}, good, False, "waited was not measured")):
+            ("waits unknown", {**WELL, "stall_ns": None}, good, False, "the waiting time was not measured")):
         said = sentence(counters, **scores)
         if ("serves" in said) != praise or words not in said:
             wrong.append(f"{what}: {said}")
@@ -495,11 +503,32 @@ def one_at_a_time():
         run = Run().job({"/d": counters}, cpu_s=cpu_s).machine().pattern(pattern)
         if ("one-read-at-a-time" in run.views().find()) != found:
             wrong.append(f"{what}: found is {not found}")
+    # Counters alone show the pattern: it is sure enough unless the kernel reads ahead.
+    for what, ahead, pattern, found in (("nothing ahead", 2000, "random", True), ("ahead", 3000, "random", False),
+                                        ("mapped", 0, "mmap_random", True), ("no order known", 0, "unknown", False)):
+        run = Run().job({"/d": {**COLD, "windows_async": ahead}}).machine().pattern(pattern, confidence=0.4)
+        rows = run.views().find().get("one-read-at-a-time", [])
+        if [row["confidence"] for row in rows] != [0.7] * found:
+            wrong.append(f"by counters, {what}: {rows}")
+    return wrong
+
+
+def device_has_that_window():
+    """Nobody is asked for a window that the device has, or goes beyond: the file was opened before."""
+    wrong = []
+    for name, kib, found in (("readahead-too-small", 256, True), ("readahead-too-small", 512, False),
+                             ("readahead-too-small", 8192, False), ("readahead-too-large", 64, True),
+                             ("readahead-too-large", 32, False), ("readahead-too-large", 16, False)):
+        run = CASES[name]()
+        run.db.execute("UPDATE device SET read_ahead_kb = ?", (kib,))
+        if (name in run.views().find()) != found:
+            wrong.append(f"{name}, {kib} KiB: found is {not found}")
     return wrong
 
 
 def little_is_said_alone():
-    """What a rule found was enough to judge that: too-little-data stands beside nothing."""
+    """If a rule found something, there was enough data: too-little-data never comes with another
+    finding."""
     stride = {"lookups": 900, "misses": 900, "demand_pages": 900, "read_calls": 900, "stalls": 900,
               "read_bytes": 900 * PAGE, "stall_ns": 20 * SECOND}
     found = Run().job({"/d": stride}).pattern("strided", stride_bytes=65536).views().find()
@@ -509,7 +538,7 @@ def little_is_said_alone():
 
 
 def dropped_by_its_own_calls():
-    """Pages that others dropped are not this job's advice."""
+    """Pages that others dropped are not attributed to this job's advice."""
     wrong = []
     for dropped, found in ((20000, True), (500, False), (None, False)):
         run = Run().job({"/d": READ_AGAIN})
@@ -525,10 +554,10 @@ def sentence_of(name, run):
 
 
 def what_is_read_again_is_not_random():
-    """The pattern is the rule's ground, so the sentence has to be that pattern's."""
+    """The rule is based on the pattern, so the sentence names that pattern."""
     wrong = []
     for pattern, word in (("random", "at random"), ("mixed", "at random"),
-                          ("shuffled_epoch", "at random"), ("reread", "again")):
+                          ("shuffled_epoch", "at random"), ("reread", "repeatedly")):
         said = sentence_of("random-with-readahead",
                            Run().job({"/d": RANDOM}).machine().pattern(pattern))
         if word not in said or (pattern == "reread" and "random" in said):
@@ -537,7 +566,8 @@ def what_is_read_again_is_not_random():
 
 
 def small_reads_at_random():
-    """Short records at any place: nobody knows that a page is read again, so it is not said."""
+    """Short random records: it is not known that a page is read again, so the text does not
+    claim it."""
     row = Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
                             "read_bytes": 400000 * 16}}).views().find()["small-reads"][0]
     wrong = [] if row["confidence"] <= 0.7 else [f"confidence {row['confidence']}"]
@@ -545,7 +575,7 @@ def small_reads_at_random():
 
 
 def outside_of_the_cache():
-    """What was read from somewhere else may have been a pipe; what was not measured is not 0."""
+    """Reads from elsewhere may be from a pipe; not measured is not 0."""
     row = bypassed(Run().job({"/d": ONCE})).views().find()["cache-bypassed"][0]
     metrics = {e["metric"]: e["value"] for e in json.loads(row["evidence"])}
     wrong = [] if row["confidence"] <= 0.7 else [f"confidence {row['confidence']}"]
@@ -575,11 +605,12 @@ def beside(run, started_s, cgroup):
 
 
 def another_job_is_named():
-    """Whose cgroup holds the evictor's, if it was watched at that time; else it is a command."""
+    """The job whose cgroup has the evictor, if it was watched at that time; otherwise the
+    command."""
     wrong = []
-    for started_s, cgroup, name, words in ((50, "/jobs/2", "indexer", "job indexer pushed"),
-                                           (101, "/jobs/2", "tar", "tar pushed"),
-                                           (50, "/jobs/23", "tar", "tar pushed")):
+    for started_s, cgroup, name, words in ((50, "/jobs/2", "indexer", "job indexer evicted"),
+                                           (101, "/jobs/2", "tar", "tar evicted"),
+                                           (50, "/jobs/23", "tar", "tar evicted")):
         run = beside(Run().job({"/data": LOOP}), started_s, cgroup)
         run.pushed(evictor_kind="others", evictor="tar", evictor_cgroup=b"/jobs/2/step", pages=20000,
                    owner_path=b"/data")
@@ -591,7 +622,7 @@ def another_job_is_named():
 
 
 def sliced_is_no_waste():
-    """Pages that are open, or untracked, in a run looked at in slices were not wasted."""
+    """In a sliced run, pages that are unread or untracked were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
     run.db.execute("UPDATE run SET sliced = 1, level = 'auto', read_on_ns = 10000000000")
     found = set(run.views().find()) & {"prefetch-waste", "random-with-readahead", "willneed-unused"}
@@ -599,7 +630,8 @@ def sliced_is_no_waste():
 
 
 def judge(cases):
-    """Runs (name, function, arguments...), each of which gives what is wrong; the status of a part."""
+    """Runs (name, function, arguments...), each of which returns its errors; returns the status
+    of the part."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
 
     for name, function, *arguments in cases:
@@ -630,6 +662,7 @@ def main():
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
         ("one-read-at-a-time: of one task at random", one_at_a_time),
+        ("readahead-too-small, readahead-too-large: the device's window", device_has_that_window),
         ("too-little-data: beside nothing", little_is_said_alone),
         ("dontneed-harmful: the job's own calls", dropped_by_its_own_calls),
         ("small-reads: order not known", small_reads_at_random),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rules make of what is not sure: by hand as rules.py, in whose runs all but one thing holds. It is
-neither found nor passed over, nor is what rests on a counter that was not measured. And how bad a finding
-is follows its limits."""
+"""Rules with uncertain input, run as in rules.py on runs where all conditions except one hold.
+Such a finding is neither reported nor dropped, and neither is one that needs a counter that was
+not measured. The severity of a finding follows its limits."""
 
 import os
 import sys
@@ -15,15 +15,15 @@ import rules  # noqa: E402
 IN_DOUBT = ("random-with-readahead", "sequential-without-readahead", "stride-defeats-readahead",
             "interleaved-streams", "mmap-random-faults", "network-readahead-small")
 
-# What is still judged without: direct reads; a file whose own figure is known; what came back at least, whatever
-# became of prefetched pages.
+# Not needed for a judgement: direct reads; a file whose own figure is known; a lower bound of
+# returned pages, whatever the fates of prefetched pages.
 DO_WITHOUT = {("cache-bypassed", "rchar_bytes"), ("random-with-readahead", "resident_unused"),
               ("evicted-by-neighbour", "evicted_unused")}
 
 
 def needs_cover_what_is_read(name):
-    """A counter without which the rule does not find what is there is one of its needs, or makes one NULL:
-    it could not be judged then, and was not just looked for in vain."""
+    """A counter without which a rule does not find its subject is one of its needs, or makes one
+    NULL: the rule is then not judged, and did not just find nothing."""
     wrong, run = [], rules.CASES[name]().views()
     run.db.isolation_level = None
     missing = " + ".join(f"({need} IS NULL)" for need in rules.needs(name)) or "0"
@@ -40,7 +40,8 @@ def needs_cover_what_is_read(name):
 
 
 def doubt_is_said(name):
-    """All holds but that the pattern is not sure, whatever it is called: neither found nor passed over."""
+    """All conditions hold except that the pattern is uncertain, whatever its name: neither
+    reported nor dropped."""
     wrong = []
     for what, change in (("unsure", "UPDATE temp.analysis_pattern SET confidence = 0.5"),
                          ("another, unsure", "UPDATE temp.analysis_pattern SET name = 'backward', confidence = 0.5"),
@@ -61,14 +62,14 @@ def doubt_is_said(name):
 
 
 def no_doubt_without_a_sign():
-    """A pattern that is not sure is no doubt where nothing else speaks for a finding."""
+    """An uncertain pattern is no doubt if no other condition holds."""
     run = rules.CASES["nothing-wrong"]().pattern("random", confidence=0.5).views()
     found = run.find()
     return [f"in doubt {run.doubts}, found {sorted(found)}"] if run.doubts or "nothing-wrong" not in found else []
 
 
 def what_was_cached_is_not_known():
-    """Pages that WILLNEED did not bring may have been there: without a count nobody can say."""
+    """Pages that WILLNEED did not bring may have been cached: without a count this is not known."""
     run = rules.Run().job({"/d": {**rules.ONCE, "prefetched_willneed": 320}}).machine().advice(
         "willneed", calls=1, pages_asked=16384, pages_brought=320).views()
     found = run.find()
@@ -77,7 +78,7 @@ def what_was_cached_is_not_known():
 
 
 def direct_reads_in_no_known_order():
-    """Small direct reads: whether they are in order only a trace can tell."""
+    """Small direct reads: only a trace shows whether they are in order."""
     counters = {"direct_read_calls": 16384, "direct_read_bytes": 16384 * rules.PAGE}
     wrong = []
     for share, doubt in ((None, True), (0.1, False)):
@@ -90,8 +91,8 @@ def direct_reads_in_no_known_order():
 
 
 def one_reader_is_no_other():
-    """Who opens a file again for each epoch is one reader, and memory that is too small is another finding;
-    of a file that no trace tells of nobody knows."""
+    """A task that opens a file again for each epoch is one reader, and a cache that is too small
+    is another finding; without a trace the number of readers is not known."""
     wrong = []
     for readers, doubt in ((1, False), (None, True)):
         run = rules.Run().job({"/d": rules.FETCHED_TWICE}).pattern(
@@ -104,7 +105,8 @@ def one_reader_is_no_other():
 
 
 def severity_follows(name):
-    """Limits of 0, of more than all time, and one of each give the three words; a limit decides nothing else."""
+    """Limits of 0, of more than all time, and one of each give the three severities; a limit
+    decides nothing else."""
     text, params = rules.rules()[name]
     limits = [p for p in ("medium_share", "high_share") if f":{p}" in text]
     wrong = []

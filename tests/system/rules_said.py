@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rules count and say: by hand as rules.py. Shards of a dataset are one finding, pages that were
-written anew were not read again, and sentences bear the figures they have."""
+"""The numbers and sentences of rules, run as in rules.py. The shards of a dataset are one
+finding, pages that were written again were not read again, and sentences agree with their
+figures."""
 
 import os
 import random
@@ -17,7 +18,7 @@ WRITTEN = {"written_pages": 60000, "refaults": 40000}
 
 
 def written_anew_is_not_read_again():
-    """Pages that left and were written again had to be fetched by nobody."""
+    """Pages that left and were written again need not be fetched."""
     dropped = rules.Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine() \
         .advice("dontneed", calls=4, pages_asked=40000, pages_dropped=40000, dropped_refaults=40000)
     unseen = rules.Run().job({"/log": {**WRITTEN, "evicted_dontneed": 40000}}).machine()
@@ -32,7 +33,7 @@ SHARD = {name: value // 10 for name, value in rules.RANDOM.items()}
 
 
 def shards_are_one_finding():
-    """Each shard wastes less than is told of one file; together it is what one large file would waste."""
+    """Each shard wastes too little for a finding; together they waste as much as one large file."""
     run = rules.Run().job({"/d": SHARD}).machine().pattern("random").files(SHARD, range(2, 11))
     for number in range(2, 11):
         run.pattern("random", number)
@@ -64,7 +65,7 @@ def fewer_is_not_minus_more():
 
 
 def few_waits_are_chance():
-    """A device that was busy for a moment: some long waits, and the stream is not held back."""
+    """A device that was busy briefly: a few long waits do not hold back the stream."""
     wrong = []
     for stalls, found in ((1000, True), (7, False)):
         run = rules.Run().job({"/d": {**rules.ONCE, "stalls": stalls}}).machine() \
@@ -75,7 +76,8 @@ def few_waits_are_chance():
 
 
 def reread_in_order_is_not_random():
-    """A file that is read in order again and again loses its prefetch to others, not to its order."""
+    """A file that is read in order repeatedly loses its prefetch to others, not because of its
+    order."""
     wrong = []
     for share, found in ((0.99, False), (0.1, True), (None, True)):
         run = rules.Run().job({"/d": rules.RANDOM}).machine() \
@@ -86,7 +88,7 @@ def reread_in_order_is_not_random():
 
 
 def what_is_in_no_figure():
-    """Bytes that the job read and that nobody saw are told beside the little that was seen."""
+    """Bytes that the job read without being seen are reported next to the little that was seen."""
     wrong = []
     for rchar, told in ((64 << 20, True), (5 * rules.PAGE, False), (None, False)):
         run = rules.Run().job({"/d": {"lookups": 5, "read_bytes": 5 * rules.PAGE}})
@@ -97,7 +99,7 @@ def what_is_in_no_figure():
     return wrong
 
 
-# A limited container: its libraries come and go by faults, and a file is read now and then.
+# A limited container: its libraries come and go by faults, and a file is read occasionally.
 FAULTED = {"lookups": 8000, "misses": 700, "faults_major": 9000, "demand_pages": 9700,
            "prefetched_mmap_around": 30000, "prefetched_async": 1000, "used": 900, "untracked": 30000,
            "refaults": 24000, "evicted_reclaim_memcg": 24000, "stall_ns": 40 * rules.SECOND,
@@ -105,14 +107,14 @@ FAULTED = {"lookups": 8000, "misses": 700, "faults_major": 9000, "demand_pages":
 
 
 def repeats_are_of_lookups():
-    """Pages that faults or writes brought are not taken off the lookups, in whatever mix."""
+    """Pages that faults or writes brought are not subtracted from the lookups, in any mix."""
     wrong = []
     cases = {
         "faults": (FAULTED, [r"^24,000 pages had to be fetched again"]),
         "faults without a read": ({**FAULTED, "lookups": 0, "misses": 0, "demand_pages": 9000,
                                    "prefetched_async": 0, "used": 0, "read_calls": 0,
                                    "read_bytes": 0}, [r"^24,000 pages"]),
-        "reads alone": (rules.LOOP, [r"^of 30,000 repeated lookups, 30,000 had"]),
+        "reads alone": (rules.LOOP, [r"^30,000 of 30,000 repeated lookups had"]),
         "reads, and a large write": ({**rules.LOOP, "written_pages": 9000},
                                      [r"^30,000 pages .* at least 21,000 lookups"]),
         "reads, and a mapping": ({**rules.LOOP, "faults_major": 500, "demand_pages": 2500,
@@ -136,14 +138,14 @@ def repeats_are_of_lookups():
 
 # A whole before its part, and a part before its whole, in any sentence of a rule.
 NUMBER = r"(\d[\d,]*)"
-PARTS = ((rf"(?<!\d )\bof {NUMBER} [a-z][^;:]*?, {NUMBER} ", 1, 2), (rf"{NUMBER} of {NUMBER}\b", 2, 1),
-         (rf"\bout {NUMBER} (?:of its )?pages\b.*, at least {NUMBER} of which", 1, 2),
-         (rf"dropped {NUMBER} cached pages [^\d]*, {NUMBER} of which", 1, 2),
-         (rf"{NUMBER} were not read, {NUMBER} of them", 1, 2), (rf"{NUMBER} came back, {NUMBER} of them", 1, 2),
-         (rf"took {NUMBER} pages and {NUMBER} came back", 1, 2),
-         (rf"named {NUMBER} cached pages and dropped {NUMBER}", 1, 2))
+PARTS = ((rf"{NUMBER} of {NUMBER}\b", 2, 1),
+         (rf"{NUMBER} (?:of its )?(?:cached )?pages\b[^;]*?, (?:at least )?{NUMBER} of which", 1, 2),
+         (rf"{NUMBER} of which were read again \({NUMBER} of them", 1, 2),
+         (rf"fetched {NUMBER} pages; {NUMBER} of them", 1, 2), (rf"{NUMBER} of them were not read, and {NUMBER} of those", 1, 2),
+         (rf"named {NUMBER} cached pages and dropped only {NUMBER}", 1, 2),
+         (rf"requested {NUMBER} pages that were not cached, but fetched only {NUMBER}", 1, 2))
 FACTORS = (0, 0.3, 0.8, 1, 1, 1, 1.25, 4)
-# What cannot be more than something else, of a counted row and of a row of advice, however a run goes.
+# Values that cannot exceed others, in a row of counters and in a row of advice, in any run.
 LAWS = {"misses": "lookups", "delayed_hits": "lookups", "refault_misses": "refaults", "pages_brought": "pages_asked",
         "redundant_pages": "pages_asked", "cached_pages": "pages_asked", "pages_dropped": "cached_pages",
         "dropped_refaults": "pages_dropped", "dropped_refaults_others": "pages_dropped"}
@@ -158,7 +160,7 @@ def number(text):
 
 
 def shaken(run, chance):
-    """Each figure of the run by a factor of its own, the same in every table of counters."""
+    """Each figure of the run times a factor of its own, the same in every table of counters."""
     for tables, column in list(rules.nullable(run)):
         factor = chance.choice(FACTORS)
         if {*tables} & {*rules.COUNTED, "advice", "interference"} and column not in ("wall_ns", "evictor_writes", "exact", "size_bytes", "processes", "limit_bytes"):
@@ -174,7 +176,7 @@ def shaken(run, chance):
 
 
 def no_part_exceeds_its_whole():
-    """Whatever the figures of a run are, no rule prints a part that is larger than its whole."""
+    """Whatever the figures of a run, no rule prints a part that is larger than its whole."""
     chance, seen, wrong = random.Random(23), set(), set()
     telling = {name: make for name, make in rules.CASES.items() if wholes_and_parts(rules.sentence_of(name, make()))}
     for _ in range(50 if os.environ.get("CACHEMON_FULL") == "1" else 10):
@@ -189,7 +191,7 @@ def no_part_exceeds_its_whole():
 
 
 def counts_are_grouped():
-    """4096 pages are 4,096, as in the rest of a report; a setting is what is to be typed."""
+    """4096 pages are printed as 4,096, as elsewhere in a report; a setting as it must be typed."""
     said = {name: rules.sentence_of(name, make()) for name, make in rules.CASES.items()}
     wrong = [f"{name}: {text}" for name, text in said.items()
              if re.search(r"\d{4}", re.sub(r"read_ahead_kb \d+( instead of \d+)?", "", text))]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests/run decides: which parts a command runs, what becomes of their results, and how it ends. Nothing
-is built or run: its functions are called."""
+"""The decisions of tests/run: which parts a command runs, how their results count, and how it
+ends. Nothing is built or run: its functions are called."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib.part import Part, check, equal  # noqa: E402
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# For main(): everything but what it decides.
+# For main(): everything except its decisions.
 IDLE = """
 install_packages() { :; }
 build_tree() { :; }
@@ -26,7 +26,7 @@ part = Part(__doc__)
 
 
 def called(script, *words):
-    """(status, output) of a script that knows the functions of tests/run."""
+    """(status, output) of a script that calls functions of tests/run."""
     done = subprocess.run(["bash", "-c", f". {REPO}/tests/run; {script}", "run", *words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     return done.returncode, done.stdout
@@ -39,13 +39,14 @@ def lines(script):
 
 
 def run_by(settings):
-    """The parts that are run with these settings."""
+    """The parts that run with these settings."""
     return lines(f'{settings}; for name in $(list_parts); do if wanted "$name"; then echo "$name"; fi; done')
 
 
 @part.case
 def sets(*_):
-    """The quick set is among all parts, and these are everything but what wants full counts."""
+    """The quick set is a part of --all, which has everything except the parts that need full
+    counts."""
     every, quick, full_only = lines("list_parts"), lines("echo $QUICK"), lines("echo $FULL_ONLY")
     equal("every part once", sorted(set(every)), sorted(every))
     equal("the quick set", sorted(run_by("parts=quick")), sorted(quick))
@@ -63,7 +64,7 @@ def sets(*_):
 
 @part.case
 def words(*_):
-    """What a command line asks for: seen by what would be run, which is counted as two passed and one skipped."""
+    """The parts that a command line selects; each counts as two passed and one skipped."""
     every, quick = (len(lines(script)) for script in ("list_parts", "echo $QUICK"))
     without = every - len(lines("echo $FULL_ONLY"))
     for line, parts in (([], quick), (["--all"], without), (["--full"], every), (["--only", "unit"], 1),
@@ -88,7 +89,7 @@ def words(*_):
 
 @part.case
 def results(world, _):
-    """What a part that ended so adds to the sums, and whether it is done again."""
+    """The sums after a part with such an end, and whether it is rerun."""
     log = os.path.join(world, "log")
     for text, status, sums, again in (
             ("3 passed, 0 failed, 1 skipped\n", 0, "3 0 1", False),
@@ -109,7 +110,7 @@ def results(world, _):
 
 @part.case
 def told(world, _):
-    """Reduced counts, and what was left out with its reason, are told before the closing line."""
+    """Reduced counts, and parts left out with their reason, are printed before the closing line."""
     log = os.path.join(world, "log")
     with open(log, "w", encoding="ascii") as f:
         f.write("loops: 2 of 9\nleft out: ext4 seq, disturbed 4 times, the last time: 3 by a|b\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The list of runs: what it shows of each, which of them, and runs that are deleted, held against sqlite3."""
+"""The list of runs: its columns, its selection, and deletion, compared with sqlite3."""
 
 import contextlib
 import datetime
@@ -29,7 +29,7 @@ class World:
         os.chmod(work, 0o755)
 
     def made(self, name, copies=0):
-        """A database of the two recorded runs, and of so many more without anything in them, a day apart."""
+        """A database of the two recorded runs, and that many empty ones, a day apart."""
         path = os.path.join(self.work, name, "runs.db")
         os.mkdir(os.path.dirname(path))
         with lzma.open(os.path.join(ROOT, "examples", "recorded", "train.db.xz")) as packed, open(path, "wb") as out:
@@ -44,7 +44,7 @@ class World:
         return path
 
     def run(self, path, *words, status=0):
-        """(stdout, stderr), as the user whom the database belongs to."""
+        """(stdout, stderr), as the owner of the database."""
         done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", self.cachemon,
                                "runs", "--db", path, *words], capture_output=True, text=True, check=False, cwd=self.work,
                               env={"PATH": os.environ["PATH"], "HOME": os.path.dirname(path), "TZ": "UTC",
@@ -59,14 +59,14 @@ def rows(path, sql):
 
 
 def tables(path):
-    """{table: [(column, table of the owner)]}: the keys by which a row has an owner."""
+    """{table: [(column, table of the owner)]}: the foreign keys of each table."""
     names = [name for name, in rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
     return {name: rows(path, f"SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{name}') WHERE on_delete = 'CASCADE'")
             for name in names}
 
 
 def content(path, run=None):
-    """All rows of each table; of one run alone, by each key that the table has to it."""
+    """All rows of each table; or those of one run, by each key of the table."""
     keys = tables(path)
 
     def owned(table):
@@ -79,7 +79,7 @@ def content(path, run=None):
 
 
 def migrated(path):
-    """To the newest schema, by the same text as a writer."""
+    """To the newest schema, with the SQL text that a writer uses."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         was, = db.execute("PRAGMA user_version").fetchone()
         for name in sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql"))):
@@ -90,13 +90,15 @@ def migrated(path):
                 db.execute(f"PRAGMA user_version = {version}")
 
 
-# The recorded runs have no rows in these tables: {table: (the owner of a row, values of it)}.
+# The recorded runs have no rows in these tables: {table: (the owner of a row, its values)}.
 SPARSE = {
     "trace_absent": ("job", {}), "job_cgroup": ("job", {}), "estimate": ("job", {"reason": "unknown"}),
     "mark": ("job", {"number": 1}), "device_change": ("run", {}), "device": ("run", {"dev_major": 999}), "shed": ("run", {}),
     "wording": ("run", {"prompt_sha256": 64 * "0", "api": "openai"}),
     "directory_interval": ("interval", {}), "pass_interval": ("interval", {"pass": 1}),
     "process_interval": ("interval", {"pid": 1}),
+    "wait_histogram": ("job", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
+    "file_wait": ("file", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
 }
 
 
@@ -110,6 +112,8 @@ def filled(path):
                 of = {"run": run}
                 for name in ("job", "interval"):
                     of[name], = db.execute(f"SELECT min(id) FROM {name} WHERE run_id = {run}").fetchone()
+                of["file"], = db.execute("SELECT min(file.id) FROM file JOIN job ON job.id = job_id "
+                                         f"WHERE run_id = {run}").fetchone()
                 row = {name: values[kind] for _, name, kind, needed, default, _ in db.execute(f"PRAGMA table_info({table})")
                        if needed and default is None} | given | {f"{owner}_id": of[owner]}
                 if table == "wording":
@@ -153,7 +157,7 @@ def near(got, want):
 
 @part.case
 def freed_of_wal(world, stack):
-    """A -wal that a killed writer left counts as space; a reader keeps the space, so 0 B are freed."""
+    """The -wal of a killed writer counts as space; a reader keeps the space, so 0 B are freed."""
     path = world.made("killed")
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; VACUUM")
@@ -178,7 +182,7 @@ def freed_of_wal(world, stack):
 
 @part.case
 def very_many(world, _):
-    """The oldest 1152 at once, from a large table without an index by job; it says which."""
+    """The oldest 1152 at once, from a large table without an index by job; it names them."""
     path = world.made("many", copies=1600)
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         job, = db.execute("SELECT min(id) FROM job WHERE run_id = 2").fetchone()
@@ -190,7 +194,7 @@ def very_many(world, _):
                    "WHERE run.id > 2")
         db.execute("INSERT INTO job_interval (interval_id, job_id) SELECT interval.id, job.id "
                    "FROM interval JOIN job USING (run_id) WHERE run_id > 2")
-        # The newest have the smallest numbers: the order is that of time.
+        # The newest runs have the smallest numbers: the order is by time.
         db.execute("UPDATE run SET started_ns = (SELECT max(started_ns) FROM run) + 1000000000 * (1000 - id) "
                    "WHERE id BETWEEN 3 AND 400")
     order = [run for run, in rows(path, "SELECT id FROM run ORDER BY started_ns, id")]
@@ -208,7 +212,8 @@ def very_many(world, _):
 
 @part.case
 def several(world, _):
-    """Some by name, all but the newest, and none at all where one of them is not there."""
+    """Several by number; all except the newest; nothing is deleted if one of them does not
+    exist."""
     path = world.made("several", copies=6)
     before = content(path)
     for words, said in ((("--delete", "3", "99"), "99"), (("--delete", "4", "4"), "twice")):
@@ -228,7 +233,8 @@ def several(world, _):
 
 @part.case
 def while_written(world, _):
-    """A run that is open may be written: nothing is deleted; one whose writer is gone is none."""
+    """An open run may still be written: nothing is deleted; a run whose writer is gone is not
+    open."""
     path = world.made("written")
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
         boot = f.read().strip()
@@ -250,7 +256,7 @@ def while_written(world, _):
 
 @part.case
 def since(world, _):
-    """By date, by time and by how long ago; in each format."""
+    """By date, by time and by age; in each format."""
     path = world.made("since", copies=3)
     wanted = [(1, "2026-11-23 22:11"), (2, "2026-11-23 22:12"), (3, "2026-11-24"), (4, "2026-11-25"), (5, "2026-11-26")]
     began = {i: datetime.datetime.fromtimestamp(ns / 1e9, datetime.timezone.utc) for i, ns in
@@ -277,7 +283,7 @@ HEADS = {1: ("C", 0.61, "fix", "cache-too-small", "the cache is too small"), 2: 
 
 @part.case
 def table(world, _):
-    """The columns of each run, its first finding among them; a page links by job and grade."""
+    """The columns of each run, including its first finding; a page links by job and grade."""
     path = world.made("table")
     check(not re.search(r"\d %  [A-F] [01]", world.run(path)[0]), "a grade of a run that was not judged")
     migrated(path)
@@ -315,8 +321,8 @@ def table(world, _):
 
 @part.case
 def as_reported(world, _):
-    """watch stores the first statements of a run's report: for a job that reads little, and for one
-    whose advice has no effect."""
+    """watch stores the summary of a run's report: for a job that reads little, and for one whose
+    advice has no effect."""
     path = os.path.join(world.work, "reported.db")
     data = os.path.join(world.work, "data")
     with open(data, "wb") as f:

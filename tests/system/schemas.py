@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What programs read, against docs/schema: reports, whatif readahead over recorded traces of a kernel, and
-the ledger of advice with a verdict of each kind. The databases are made here."""
+"""The formats for programs, checked against docs/schema: reports, whatif readahead over recorded
+traces of a kernel, and the ledger of advice with each kind of verdict. The databases are made
+here."""
 
 import glob
 import json
@@ -63,7 +64,7 @@ def readahead(world, run):
 
 @part.case
 def whatif_readahead(world, _):
-    """A file in order, one at random, one whose trace broke off, one that is mapped."""
+    """A sequential file, a random one, one whose trace broke off, and a mapped one."""
     run = rules.Run().job({"/d": rules.ONCE})
     run.db.execute("UPDATE run SET kernel = '6.18.1'")
     traced(world, run, 1, "seq_4k", 128)
@@ -91,7 +92,7 @@ def whatif_readahead(world, _):
 
 @part.case
 def whatif_readahead_without_an_answer(world, _):
-    """No traces, and a kernel that there is no model of."""
+    """No traces, and a kernel without a model."""
     run = rules.Run().job({"/d": rules.ONCE})
     job, = json.loads(readahead(world, run))["jobs"]
     check(job["reason"] and not job["files"], "an answer from nothing")
@@ -116,7 +117,7 @@ def ledger(world, run):
 
 @part.case
 def ledger_of_advice(world, _):
-    """Each kind of advice, from the database alone: the verdict, and the figures that it goes by."""
+    """Each kind of advice, from the database alone: the verdict, and the figures it is based on."""
     larger = {**rules.ONCE, "windows_sync": 10, "windows_async": 500, "window_log2_6": 510}
     run = rules.Run().job({"/d": {**larger, "read_calls": 40000}}).machine()
     run.advice("willneed", calls=1, pages_asked=16384, pages_brought=320, redundant_pages=0, used=320,
@@ -129,7 +130,7 @@ def ledger_of_advice(world, _):
                                 (("dontneed", "fadvise"), "harmful", "10,000 of the 20,000"),
                                 (("sequential", "fadvise"), "helped", "windows were larger"),
                                 (("noreuse", "fadvise"), "no effect", "reclaimed"),
-                                (("normal", "fadvise"), None, "took back"),
+                                (("normal", "fadvise"), None, "revoking"),
                                 (("random", "madvise"), "redundant", "cached")):
         equal(f"verdict of {key}", found[key]["verdict"], verdict)
         check(words in found[key]["verdict_why"], f"{key}: {found[key]['verdict_why']}")
@@ -140,8 +141,8 @@ def ledger_of_advice(world, _):
 
 @part.case
 def random_by_traces(world, _):
-    """RANDOM for a description, where the order of the reads is known from a trace: right at random, wrong
-    in order."""
+    """RANDOM for an open file, with the order of the reads known from a trace: right for random
+    reads, wrong for sequential ones."""
     forced = {**rules.COLD, "prefetched_async": 0, "used": 0}
     for pattern, verdict in (("random_64k", "helped"), ("seq_4k", "harmful")):
         run = rules.Run().job({"/d": forced}).machine().advice("random", calls=1)
@@ -153,8 +154,8 @@ def random_by_traces(world, _):
 
 @part.case
 def whole_reports(world, _):
-    """Of a run with traces, advice and who pushed out whom; of one that has none of it; the expected ones
-    of the unit tests. No key that the schema does not know."""
+    """A run with traces, advice and evictors; a run with none of them; the golden files of the
+    unit tests. All keys are in the schema."""
     bare = rules.Run().job({"/d": rules.ONCE})
     rich = rules.Run().job({"/d": rules.ONCE}).machine().advice("willneed", calls=1, pages_asked=8)
     rich.pushed(evictor_kind="others", evictor_cgroup=b"/bad\xff", evictor_path=b"/x", owner_path=b"/d",
@@ -191,13 +192,13 @@ def keys_of(schema):
 def every_key_is_documented(world, _):
     with open(os.path.join(rules.ROOT, "docs", "json.md")) as f:
         documented = set(re.findall(r'"(\w+)"', f.read()))
-    # Counters that came later are in cachemon-terms(7), which is made of this table.
+    # Newer counters are in cachemon-terms(7), which is made from this table.
     with open(os.path.join(rules.ROOT, "cachemon", "figures", "figures.txt")) as f:
         documented.update(re.findall(r"^plain (\w+) \| [^|]+ \| [^|]+", f.read(), re.M))
     for path in sorted(glob.glob(os.path.join(SCHEMAS, "*.json"))):
         with open(path) as f:
             keys = set(keys_of(json.load(f)))
-        # "<name>_estimated" and the like are told once, for all.
+        # Suffixes such as "_estimated" are documented once for all names.
         keys = {k for k in keys if not k.endswith(("_estimated", "_lower_bound", "_error"))}
         missing = sorted(keys - documented)
         check(not missing, f"{os.path.basename(path)}: docs/json.md does not have {missing}")

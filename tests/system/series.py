@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands out over the intervals of a job: changes lie where the job's own clock, or that of who did it to
-the job, says that they were; a job that does the same all the time has none. Told in every format."""
+"""Changes and outliers in the intervals of a job: changes are at the times given by the clock of
+the job, or of the process that caused them; a job that always does the same has none. In every
+format."""
 
 import json
 import os
@@ -26,10 +27,10 @@ CALL_PAGES = 32
 TICK_S = 0.02
 PHASE_S = 8
 PAGES = int(PHASE_S / TICK_S) * CALL_PAGES
-# Of what reading alone decides; the machine's memory has a life of its own.
+# Figures that only reading decides; the machine's memory varies by itself.
 READING = {"hit_ratio", "misses_per_s", "lookups_per_s", "read_bytes_per_s"}
 
-# Reads the file at an even pace, as often as it is told to, and says when each time begins.
+# Reads the file at an even pace, on command, and reports each start.
 JOB = f"""
 import os, sys, time
 fd = os.open(sys.argv[1], os.O_RDONLY)
@@ -60,7 +61,7 @@ class World:
 
 
 class Job:
-    """A job under watch that reads when it is told to."""
+    """A watched job that reads on command."""
 
     def __init__(self, world, stack):
         self.world = world
@@ -73,7 +74,7 @@ class Job:
         self.watch.wait_started()
 
     def begin(self):
-        """When the file begins to be read."""
+        """Returns the start of the next reading."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
@@ -82,7 +83,7 @@ class Job:
         return int(self.process.stdout.readline())
 
     def over(self):
-        """(the report, what is said of the job's series, when the run began)"""
+        """(the report, its series of the job, the start of the run)"""
         self.process.stdin.close()
         self.process.wait(TIMEOUT_S)
         report, job, _ = self.watch.end()
@@ -173,7 +174,7 @@ def every_format_tells_it(world, stack):
     for verb in "report", "advise":
         for form in "text", "md", "html":
             told = " ".join(world.tool.run(verb, "--db", db, "--format", form).split())
-            check("What stands out over time" in told, f"{verb} as {form} has no such part")
+            check("Changes over time" in told, f"{verb} as {form} has no such part")
             check(before in told, f"{verb} as {form} does not say {before}")
         told = json.loads(world.tool.run(verb, "--db", db, "--format", "json"))
         equal(f"{verb} as JSON", told["jobs"][0]["series"], series)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A site's rules in the report that watch writes at the end of a run: found where advise finds them."""
+"""A site's rules in the report that watch writes at the end of a run: found in the same places
+as by advise."""
 
 import json
 import os
@@ -39,7 +40,7 @@ class World:
         return directory
 
     def watch(self, command, *options, **environment):
-        """(ids of the findings in the report, status, what was said, the database)"""
+        """(ids of the findings in the report, status, messages, the database)"""
         db, report = self.tool.fresh(".db"), self.tool.fresh(".json")
         done = subprocess.run([self.tool.cachemon, "watch", "--db", db, "--report", report, *options, "--",
                                *command], env={**os.environ, **environment}, capture_output=True, text=True,
@@ -62,7 +63,7 @@ def of_the_environment(world, _):
 
 @part.case
 def of_the_user(world, _):
-    """The user's own directory, and on top of it the one that is named."""
+    """The user's own directory, and the named one in addition."""
     home = os.path.join(world.work, "config")
     os.makedirs(os.path.join(home, "cachemon"), exist_ok=True)
     os.rename(world.rules("site-b"), os.path.join(home, "cachemon", "rules"))
@@ -72,7 +73,7 @@ def of_the_user(world, _):
 
 @part.case
 def with_a_mistake(world, _):
-    """Said on stderr, and the others are used. The status is the command's."""
+    """Reported on stderr, and the others are used. The status is the command's."""
     both = world.rules("site-d")
     os.rename(os.path.join(world.rules("site-e", "no_such_view"), "site-e.sql"),
               os.path.join(both, "site-e.sql"))
@@ -84,7 +85,7 @@ def with_a_mistake(world, _):
 
 @part.case
 def named_and_not_there(world, _):
-    """Before the command is started, not at the end of a long run."""
+    """Before the command starts, not at the end of a long run."""
     ran = os.path.join(world.work, "ran")
     done = subprocess.run([world.tool.cachemon, "watch", "--db", world.tool.fresh(".db"), "--report",
                            world.tool.fresh(".json"), "--rules", "", "--", "touch", ran],

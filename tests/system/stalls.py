@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time that tasks sleep for the page cache, at each level, against the kernel's own tracing.
+"""Time that tasks sleep for the page cache, at each level, compared with the kernel's own
+tracing.
 
-Around each read the job takes the clock and its count of voluntary switches: a read slept as often as
-the count grew; each time at least from sched_switch to sched_wakeup, and at most to the end of the read. (Its
-CPU time is no bound: on a virtual machine what the host took meanwhile is in no clock of the thread.)
-"""
+Around each read the job takes the time and its count of voluntary switches: a read slept as
+often as the count grew. Each sleep lasts at least from sched_switch to sched_wakeup, and at most
+until the end of the read. (Its CPU time is no bound: on a virtual machine, time taken by the
+host is in no clock of the thread.)"""
 
 import json
 import mmap
@@ -30,9 +31,11 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 PAGES = 1024
-# Between the two programs at one switch, of each end of a sleep.
+# Between the two programs at one switch, for each end of a sleep.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
-HOT_READS = 1000  # between looks for the word to go on
+LENGTHS = [1 << n for n in range(11, 34)]  # ends of the buckets
+ROOM = 2048  # files in a map of lengths: NR_WAITS
+HOT_READS = 1000  # between checks for the order to continue
 LEVELS = {"full": ["--level", "full"], "cold": ["--level", "cold"],
           "sliced": ["--level", "auto", "--max-overhead", "0.01%", "--interval", "200ms"]}
 
@@ -42,7 +45,7 @@ part = Part(__doc__)
 # ---- worker ----
 
 class Clocks:
-    """What calls slept."""
+    """The sleeps of calls."""
 
     def __init__(self):
         self.sleeps = self.faults = 0
@@ -59,15 +62,15 @@ class Clocks:
         self.faults += after.ru_majflt - before.ru_majflt
 
     def told(self):
-        """Sleeps are in their calls to the microsecond that the trace has."""
-        least, most, sleeps = 0, 0, self.traced.end()
+        """Sleeps lie within their calls, to the microsecond of the trace."""
+        lengths, sleeps = [], self.traced.end()
         for began, ended in self.calls:
             mine = [s for s in sleeps if began - 1000 <= s[0] and s[1] <= ended + 1000]
-            least += sum(to - since for since, to in mine)
-            # It ran again before it slept once more.
-            most += sum(to - since for (since, _), to in zip(mine, [s for s, _ in mine[1:]] + [ended]))
-        return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "least_ns": least,
-                "most_ns": most}
+            # It ran before its next sleep.
+            lengths += [(woken - since, runs - since)
+                        for (since, woken), runs in zip(mine, [s for s, _ in mine[1:]] + [ended])]
+        return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "lengths": lengths,
+                "least_ns": sum(least for least, _ in lengths), "most_ns": sum(most for _, most in lengths)}
 
 
 def scattered(fd, clocks, call):
@@ -101,7 +104,7 @@ def do_sendfile(path, clocks):
 
 
 def do_late(path, clocks):
-    """Reads of pages that were asked for a moment before: no window is theirs."""
+    """Reads of pages that were requested a moment before: they issue no window."""
     with open(path, "rb", buffering=0) as f:
         fd = f.fileno()
         for first in range(0, PAGES, 8):
@@ -117,7 +120,7 @@ def do_mapped(path, clocks):
 
 
 def do_direct(path, _):
-    """Sleeps, and not for the page cache."""
+    """Sleeps for something other than the page cache."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
     with mmap.mmap(-1, PAGE) as buffer:
         for i in range(PAGES // 4):
@@ -126,7 +129,7 @@ def do_direct(path, _):
 
 
 def do_synced(path, _):
-    """Sleeps in a write, which is no read."""
+    """Sleeps in a write, which is not a read."""
     fd = os.open(path, os.O_WRONLY)
     for i in range(32):
         os.pwrite(fd, b"x" * PAGE, i * PAGE)
@@ -135,7 +138,7 @@ def do_synced(path, _):
 
 
 def work(how, hot, *paths):
-    """hot: a file that is read until somebody writes to standard input; "": none."""
+    """hot: a file that is read until a line arrives on standard input; "": no file."""
     if hot:
         with open(hot, "rb", buffering=0) as f:
             while not select.select([sys.stdin], [], [], 0)[0]:
@@ -152,13 +155,13 @@ def work(how, hot, *paths):
 # ---- cases ----
 
 def rows_of(db, ino):
-    """Sleeps in the rows of a file: the report has their time alone."""
+    """Sleeps in the rows of a file: the report has only their time."""
     with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as c:
         return c.execute("SELECT sum(stalls) FROM file WHERE ino = ?", (ino,)).fetchone()[0]
 
 
 def worker(world, level, how, *paths):
-    """Reads of the cache cost at level sliced, until it is."""
+    """At level sliced, cheap cached reads come first, until reads are sliced."""
     return [sys.executable, ME, "--work", how, world.hot if level == "sliced" else "", *paths]
 
 
@@ -176,7 +179,7 @@ def watched(world, stack, level, how, paths):
 
 
 def entry(job, path):
-    """By the device that the cache is on, which of an overlay is not the path's."""
+    """By the device of the cached file, which for an overlay is not that of the path."""
     st = os.stat(path)
     return file_of(job, f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}", st.st_ino)
 
@@ -185,6 +188,22 @@ def judge_time(ns, told, level):
     slack = told["sleeps"] * SLACK_NS + told["least_ns"] * SLACK_SHARE
     check(told["least_ns"] - slack <= ns <= told["most_ns"] + slack,
           f"stall at level {level}: {ns} ns, the job slept {told['least_ns']} to {told['most_ns']}")
+
+
+def judge_lengths(row, told, level):
+    """A sleep lasted at least until it was woken, and at most until it slept again or the call ended. So it is
+    known how many were shorter than each power of two, at least and at most. A job may also have slept for
+    other files, whose sleeps were of any length."""
+    histogram = row["wait_histogram"]
+    elsewhere = row["totals"]["stalls"] - told["sleeps"]
+    equal(f"sleeps of all lengths at level {level}", sum(b["sleeps"] for b in histogram), row["totals"]["stalls"])
+    for end in LENGTHS:
+        below = sum(b["sleeps"] for b in histogram if b["to_ns"] and b["to_ns"] <= end)
+        slack = SLACK_NS + end * SLACK_SHARE
+        least = sum(most + slack < end for _, most in told["lengths"])
+        most = sum(shortest - slack < end for shortest, _ in told["lengths"]) + elsewhere
+        check(least <= below <= most,
+              f"at level {level} {below} sleeps are shorter than {end} ns, the job had {least} to {most}")
 
 
 def judge(db, job, path, told, level):
@@ -196,6 +215,8 @@ def judge(db, job, path, told, level):
               f"{told['most_ns'] / 1e6:.2f} ms")
     equal(f"sleeps at level {level}", sleeps, told["sleeps"])
     judge_time(ns, told, level)
+    judge_lengths(job, told, level)
+    judge_lengths(found, told, level)
 
 
 def exact(world, stack, how, make=None):
@@ -232,6 +253,61 @@ def block_devices_are_exact(world, stack):
         equal(f"rows of {device}", len(found), 1)
         check(told[0]["sleeps"] > 10, "the job did not sleep")
         judge_time(found[0]["totals"]["stall_ns"], told[0], level)
+        judge_lengths(job, told[0], level)
+
+
+def reads_of(device):
+    """Read requests that ended, and their milliseconds (Documentation/block/stat.rst)."""
+    with open(f"/sys/block/{os.path.basename(device)}/stat", encoding="ascii") as f:
+        fields = f.read().split()
+    return int(fields[0]), int(fields[3])
+
+
+@part.case
+def reads_of_devices_are_the_kernels(world, stack):
+    """Of a device that nobody else reads, whatever it did before."""
+    image, mounted = world.tool.fresh(".img"), os.path.join(world.data, "device")
+    with open(image, "wb") as f:
+        f.truncate(64 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image], check=True)
+    device = machine.loop(stack, image)
+    os.mkdir(mounted)
+    machine.mount(stack, device, mounted)
+    for level in ("full", "cold"):
+        path = fill(f"{mounted}/{level}", PAGES)
+        before = reads_of(device)
+        db, job, told = watched(world, stack, level, "pread", [path])
+        after = reads_of(device)
+        judge(db, job, path, told[0], level)
+        dev = os.stat(path).st_dev
+        mine = [f["device"] for f in job["filesystems"] if f["dev"] == f"{os.major(dev)}:{os.minor(dev)}"]
+        equal("devices of the filesystem", len(mine), 1)
+        check(before[0] and after[0] - before[0] >= told[0]["sleeps"] > 10, f"reads of {device}: {before} to {after}")
+        equal(f"reads of {device} at level {level}", mine[0],
+              {"name": os.path.basename(device), "reads": after[0] - before[0], "read_ms": after[1] - before[1],
+               "read_mean_ns": (after[1] - before[1]) * 10**6 // (after[0] - before[0])})
+
+
+@part.case
+def lengths_without_room_are_absent(world, stack):
+    """More files than the maps have room for, in one interval: of some all waits have a length, of some none are
+    given, and the job's are complete."""
+    where = os.path.join(world.data, "many")
+    os.mkdir(where)
+    for i in range(ROOM + 300):
+        fill(f"{where}/{i}", 1)
+    read_all = "import os\nfor e in os.scandir(%r): os.pread(os.open(e.path, os.O_RDONLY), 1, 0); os.closerange(9, 99)"
+    watch = world.tool.watch(stack, ["--level", "full", "--interval", "1m"], [sys.executable, "-c", read_all % where])
+    _, job, _ = watch.end()
+    judge_lengths(job, {"sleeps": 0, "lengths": []}, "full")
+    slept = [f for f in job["files"] if f["totals"]["stalls"] and not f.get("rest")]
+    known = [f for f in slept if f["wait_histogram"]]
+    absent = {f["wait_histogram_absent"] for f in slept if not f["wait_histogram"]}
+    part.note(f"{len(slept)} files waited for, {len(known)} with lengths")
+    equal("files with lengths", len(known), ROOM)
+    equal("reasons", absent, {"the lengths of some waits were not recorded"})
+    for f in known:
+        equal(f["path"], sum(b["sleeps"] for b in f["wait_histogram"]), f["totals"]["stalls"])
 
 
 @part.case
@@ -266,7 +342,7 @@ def what_goes_past_the_cache_is_none(world, stack):
 
 @part.case
 def waits_for_a_ring_are_not_guessed(world, stack):
-    """What ends them is told by the hook of reads: at level cold they are absent, with a reason, never 0."""
+    """The read hook detects their end: at level cold they are absent, with a reason, never 0."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     for level in ("full", "cold"):
@@ -278,9 +354,10 @@ def waits_for_a_ring_are_not_guessed(world, stack):
         why = [u["reason"] for u in report["run"]["unmeasured"] if u["counter"] == "stalls"]
         if level == "full":
             check(stalls > PAGES // 2, f"{stalls} waits of {PAGES} cold reads")
+            equal("waits of all lengths", sum(b["sleeps"] for b in job["wait_histogram"]), stalls)
             equal("reasons at level full", why, [])
             continue
-        equal("waits at level cold", (stalls, job["totals"]["stall_ns"]), (None, None))
+        equal("waits at level cold", (stalls, job["totals"]["stall_ns"], job["wait_histogram"]), (None, None, None))
         check(why and "io_uring" in why[0], f"why: {why}")
         equal("grade of stalls", job["grades"]["stall"], None)
         equal("ceiling", job["accelerator_ceiling"]["overall"], None)

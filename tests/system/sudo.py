@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Through a real sudo, by a real unprivileged user: the first command works in a home of mode 0700,
-and files that somebody names are reached with that user's rights alone."""
+"""Through a real sudo, by a real unprivileged user: the first command works in a home of mode
+0700, and files given by name are opened with that user's rights only."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class World:
                 f.write(f"{SECRET} = 17\n[{SECRET}]\n-- {SECRET}\n")
             os.chmod(path, 0o600)
             self.secrets[name] = path
-        # A database of the user's own, recorded once.
+        # A database of the user, recorded once.
         self.db = self.user.path("base.db")
         self.accounts.sudo("watch", "--db", self.db, "--job", "base", "--", "cat", self.data,
                            status=0)
@@ -69,7 +69,7 @@ class World:
             check(SECRET.encode() not in data, f"{what}: {path} holds what only root may read")
 
     def flip(self, stack, a, b):
-        """Exchanges two names of the user's as fast as it can."""
+        """Exchanges two names of the user as fast as possible."""
         source, program = (os.path.join(self.work, f"flip{e}") for e in (".c", ""))
         if not os.path.exists(program):
             with open(source, "w", encoding="ascii") as f:
@@ -90,7 +90,8 @@ def owned(path, uid, mode=None):
 
 @part.case
 def first_command(world, _):
-    """watch --job --report -- CMD in a home that only its user may enter: database, summary, report."""
+    """watch --job --report -- CMD in a home that only its user may enter: database, summary,
+    report."""
     user = world.user
     equal("mode of the home", stat.S_IMODE(os.stat(user.home).st_mode), 0o700)
     for ending in FORMATS:
@@ -116,7 +117,7 @@ def first_command(world, _):
 
 @part.case
 def later_commands(world, _):
-    """What follows on the first command, with sudo and without, by relative names."""
+    """The commands after the first one, with sudo and without, by relative names."""
     user, run = world.user, world.accounts.run
     os.makedirs(user.path("sub"), exist_ok=True)
     os.chown(user.path("sub"), user.uid, user.uid)
@@ -144,7 +145,7 @@ def later_commands(world, _):
 
 @part.case
 def environment(world, _):
-    """HOME, XDG_* and CACHEMON_* of a privileged process are the invoker's."""
+    """HOME, XDG_* and CACHEMON_* of a privileged process are those of the invoker."""
     user = world.user
     for env, db in ((["CACHEMON_DB=" + user.path("named.db")], "named.db"),
                     (["XDG_STATE_HOME=" + user.path("state")], "state/cachemon/cachemon.db"),
@@ -161,7 +162,7 @@ def environment(world, _):
 
 
 def readers(world):
-    """Every option that names something to read, pointed at what only root may read."""
+    """Every option that names something to read, pointed at files that only root may read."""
     user, vault = world.user, world.vault
     rules, notes = user.path("rules"), user.path("notes")
     for place, names in ((rules, {"thresholds": "thresholds", "x.sql": "secret.sql",
@@ -205,7 +206,7 @@ def reads_as_the_user(world, _):
         _, said = world.accounts.sudo(*argv)
         world.leaked(said, " ".join(argv))
         nr += 1
-    # By themselves, from the user's configuration.
+    # Without options, from the user's configuration.
     for kind, names in (("rules", ("thresholds", "x.sql", "y.md")), ("notes", ("a.md",))):
         place = world.user.path(".config", "cachemon", kind)
         os.makedirs(place)
@@ -247,7 +248,7 @@ def writes_as_the_user(world, _):
 
 @part.case
 def groups_of_the_user(world, _):
-    """Root's groups give nothing: a database and a directory that group root may write."""
+    """Root's groups give no rights: a database and a directory that group root may write."""
     user = world.user
     place = os.path.join(world.work, "group-root")
     os.mkdir(place, 0o770)
@@ -275,8 +276,8 @@ def groups_of_the_user(world, _):
 
 @part.case
 def roots_own_files(world, _):
-    """A root shell that sudo opened keeps SUDO_UID: the refusal says as whom it was tried, and the
-    command that it names works."""
+    """A root shell opened by sudo keeps SUDO_UID: the refusal names the user it was tried as,
+    and the command that it suggests works."""
     db, page = (os.path.join(world.vault, name) for name in ("root.db", "root.html"))
     shell = world.accounts.enter("env", f"SUDO_UID={world.user.uid}", f"SUDO_GID={world.user.uid}",
                                  "SUDO_USER=cmuser")
@@ -299,7 +300,7 @@ def roots_own_files(world, _):
 
 @part.case
 def races(world, stack):
-    """A name that alternates between what may be written and a sysctl that may not."""
+    """A name that alternates between a writable file and a sysctl that the user may not write."""
     user = world.user
     os.mkdir(user.path("race"))
     os.chown(user.path("race"), user.uid, user.uid)
@@ -326,7 +327,7 @@ def races(world, stack):
 
 
 def victim(world, stack):
-    """A process of the other user's in a directory that nobody else may search."""
+    """A process of another user in a directory that nobody else may search."""
     place = world.other.path("priv", "open")
     os.makedirs(os.path.join(place, "pub"))
     world.other.write("priv/open/rules/thresholds", f"{SECRET} = 1\n", 0o644)

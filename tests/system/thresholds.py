@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How CacheBench chooses thresholds: on answers that are known, so that the best ones are too."""
+"""How CacheBench chooses thresholds: on answers that are known, so that the best thresholds are
+known too."""
 
 import json
 import os
@@ -27,7 +28,7 @@ OWN = {"slow": SLOW, "quiet": QUIET}
 
 
 def texts(rules):
-    """{name: text} as the program has them: its own, and a site's on top."""
+    """{name: text} of the program's rules, with those of a site added."""
     found = dict(OWN)
     for file in os.listdir(rules) if rules else ():
         with open(os.path.join(rules, file), encoding="utf-8") as f:
@@ -36,7 +37,7 @@ def texts(rules):
 
 
 def judge(db, rules):
-    """Rules of slow hold from (a, b) on, those of quiet from c on; db: what was measured."""
+    """The rules of slow hold from (a, b), those of quiet from c; db: the measured values."""
     found = {}
     for name, text in texts(rules).items():
         equal("id", re.findall("^-- id: (.*)$", text, re.M), [name])
@@ -58,7 +59,7 @@ def tuner():
 
 @part.case
 def two_parameters_of_one_rule(_world, stack):
-    """Neither change alone finds both; no false alarm is taken in."""
+    """Neither change alone finds both; no false alarm is accepted."""
     items = [recording("one", ["slow"], a=0.65, b=150), recording("two", ["slow"], a=0.9, b=80),
              recording("well", [], a=0.5, b=1000), recording("fine", [], a=1, b=40)]
     work, t = tuner()
@@ -68,7 +69,7 @@ def two_parameters_of_one_rule(_world, stack):
 
 @part.case
 def nothing_to_find_changes_nothing(_world, stack):
-    """A rule without a workload to find is as good as it can be while it raises no alarm."""
+    """A rule without a workload to find is perfect as long as it raises no alarm."""
     work, t = tuner()
     stack.callback(work.cleanup)
     equal("chosen", t.choose([recording("well", [], c=6, a=0.7, b=90)]), {})
@@ -77,7 +78,7 @@ def nothing_to_find_changes_nothing(_world, stack):
 
 @part.case
 def the_other_half_scores(_world, stack):
-    """What one half takes for better may be worse on the other, and its table says so."""
+    """A change that is better on one half may be worse on the other, and its table says so."""
     work, t = tuner()
     stack.callback(work.cleanup)
     changes = t.choose([recording("one", ["quiet"], c=8)])
@@ -89,7 +90,7 @@ def the_other_half_scores(_world, stack):
 
 @part.case
 def margins_say_what_a_change_costs(_world, stack):
-    """Of each single change: how good the rule is with it, and how good it was."""
+    """For each single change: the score of the rule with it, and without it."""
     work, t = tuner()
     stack.callback(work.cleanup)
     items = [recording("one", ["slow"], a=0.85, b=1000), recording("two", ["slow"], a=0.99, b=110),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The live view in a terminal of tmux: what it shows against a run that is made here, at three sizes, live
-and replayed; keys; and that the terminal is as it was, however the view ends. What needs probes is in
-top_watch.py."""
+"""The live view in a tmux terminal: its content, compared with a run made here, at three sizes,
+live and replayed; keys; and the restored terminal, however the view ends. Cases that need probes
+are in top_watch.py."""
 
 import os
 import re
@@ -30,7 +30,7 @@ HOSTILE = [b"/data/\x1b[2J\x1b]0;gone\x07", b"/data/\xe2\x80\xaegpj", b"/data/\x
 
 @part.case
 def three_sizes(world, stack):
-    """The figures of the run that was made, of jobs, directories and files, as wide as there is room."""
+    """The figures of the invented run, for jobs, directories and files, as wide as fits."""
     made = world.made(stack, 30)
     whole = made.add()
     for columns, rows in SIZES:
@@ -48,7 +48,7 @@ def three_sizes(world, stack):
         terminal.wait_for("/data/3")
         terminal.keys("Tab")
         terminal.wait_for("FILE")
-        # The last line is for keys, four and more are above the rows.
+        # The last line is for keys, four or more lines are above the rows.
         files = min(40, rows - (4 if rows < 14 else 5))
         terminal.wait(lambda s: "part-39.tar" in s and len(re.findall(r"part-\d\d\.tar", s)) == files,
                       f"{files} files at {columns}x{rows}")
@@ -105,7 +105,7 @@ def keys_work(world, stack):
 
 @part.case
 def time_is_travelled(world, stack):
-    """Back and forth through the intervals; each moment is the frame that a replay writes of it."""
+    """Back and forth through the intervals; each moment equals the frame of a replay."""
     made = world.made(stack, 60)
     frames = world.batch("--replay", made.path, env={"COLUMNS": "80", "LINES": "23", "LC_ALL": "C.UTF-8"})
     frames = frames.rstrip("\n").split("\n\n")
@@ -133,7 +133,7 @@ def time_is_travelled(world, stack):
     terminal.wait(lambda s: seconds_of(s) >= 23 and "playing" in s, "a replay that plays on")
     at(60, "l")
     terminal.keys("g", "x", "Enter")
-    terminal.wait_for("a time is 90")
+    terminal.wait_for("give a time such as 90")
 
 
 @part.case
@@ -151,7 +151,8 @@ def replay_begins_at_the_start(world, stack):
 
 @part.case
 def files_beside_jobs(world, stack):
-    """From 120 columns on, those that were waited for longest first; a terminal that shrinks has jobs alone."""
+    """From 120 columns, the files with the longest waits first; a terminal that shrinks shows
+    only jobs."""
     made = world.made(stack, 10)
     made.db.execute("UPDATE file_interval SET stall_ns = 1000000 * (1 + (file_id * 7) % 40)")
     terminal = world.top(stack, made, 120, 40)
@@ -195,7 +196,7 @@ def begins_before_the_first_interval(world, stack):
 @part.case
 def resized(world, stack):
     made = world.made(stack, 30)
-    # What a shell has exported of another size is not this one's.
+    # A size that the shell exported for another terminal is ignored.
     terminal = world.top(stack, made, COLUMNS="30", LINES="5")
     for columns, rows in ((80, 24), (40, 10), (200, 60), (12, 4), (80, 24), (1, 1), (80, 24)):
         terminal.resize(columns, rows)
@@ -285,7 +286,7 @@ def no_terminal(world, stack):
 
 
 def colours(text):
-    """Those of the escapes: 30 to 49 of the standard ones, 90 to 107."""
+    """Escapes with colours: 30 to 49 of the standard ones, 90 to 107."""
     found = set()
     for words in re.findall(r"\x1b\[([0-9;]*)m", text):
         for word in words.split(";"):
@@ -302,7 +303,7 @@ def without_colour(world, stack):
         terminal.settled()
         text = terminal.screen(escapes=True)
         equal(f"colours with {env}", bool(colours(text)), has)
-        # The chosen row is seen all the same.
+        # The selected row is visible anyway.
         chosen = 46 if has else 7
         check(re.search(rf"\x1b\[[0-9;]*{chosen}m[^\n]*part-39", text), f"{env}: no row is chosen:\n{text!r}")
 
@@ -325,7 +326,7 @@ def without_utf8(world, stack):
 
 @part.case
 def hostile_names(world, stack):
-    """Names of files, directories and jobs that would act on a terminal."""
+    """Names of files, directories and jobs with control characters."""
     made = world.made(stack, 10, files=HOSTILE, job="\x1b[2J\x1b]0;gone\x07train")
     for locale in ("C.UTF-8", "C"):
         terminal = world.top(stack, made, LC_ALL=locale)
@@ -342,7 +343,7 @@ def hostile_names(world, stack):
 
 @part.case
 def live_is_replayed(world, stack):
-    """What was written as it happened is, to the byte, what is replayed."""
+    """A replay is equal, to the byte, to what was written live."""
     made = world.made(stack, 1, ended=False)
     for rows in ("jobs", "directories", "files"):
         env = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "150", "LINES": "40"}
@@ -352,7 +353,7 @@ def live_is_replayed(world, stack):
         frames = [read_frame(live)]
         first = seconds_of(frames[0])
         for i in range(8):
-            # None is left out, also where two come at once.
+            # None is left out, even if two arrive at once.
             made.add(rest=5 * (i % 2))
             if i % 3:
                 frames.append(read_frame(live))
@@ -371,7 +372,7 @@ def cpu_seconds(pid):
 
 
 def other_runs(made, number):
-    """Finished ones with a job each, before the one that is written."""
+    """Finished runs with a job each, older than the one that is written."""
     made.db.execute("CREATE TEMP TABLE t AS SELECT * FROM run")
     made.db.execute("BEGIN")
     for i in range(2, number + 2):
@@ -384,7 +385,7 @@ def other_runs(made, number):
 
 @part.case
 def all_runs(world, stack):
-    """The jobs of other runs, and what is in them."""
+    """The jobs of other runs, and their content."""
     made = world.made(stack, 5)
     other_runs(made, 3)
     terminal = world.top(stack, made, words="--rows runs --run 1")
@@ -405,7 +406,8 @@ def all_runs(world, stack):
 
 @part.case
 def costs_little(world, stack):
-    """A refresh a second, with as many files as an interval has, all of it on the screen."""
+    """A refresh per second, with the largest number of files per interval, all of it on the
+    screen."""
     files = [b"/data/%d/some-longer-name-%04d.tar" % (i % 10, i) for i in range(256)]
     made = world.made(stack, 130, ended=False, files=files)
     other_runs(made, 10000)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The live view beside a watch that goes on, and as its own: what it shows, what it leaves behind, and what is
-said meanwhile."""
+"""The live view of a running watch, or with its own watch: its content, what it leaves behind,
+and messages meanwhile."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def reader(world, stack):
 
 @part.case
 def beside_a_watch(world, stack):
-    """A real run while it is written, its file by name; and the same moments later."""
+    """A real run while it is written, with its file by name; and the same moments later."""
     process, name = reader(world, stack)
     watch = world.tool.watch(stack, ("--pid", str(process.pid), "--level", "full", "--job", "reader"))
     watch.wait_started()
@@ -62,7 +62,7 @@ def beside_a_watch(world, stack):
 
 @part.case
 def captures_by_itself(world, stack):
-    """With a selector: a watch of its own, which ends with the view and leaves nothing."""
+    """With a selector: it has its own watch, which ends with the view and leaves nothing."""
     process, name = reader(world, stack)
     place = os.path.join(world.work, "tmp")
     os.makedirs(place, exist_ok=True)
@@ -94,8 +94,8 @@ READ_ALL = ("import os, sys\nfor folder, _, names in os.walk(sys.argv[1]):\n    
 
 @part.case
 def directories_are_exact(world, stack):
-    """A data set of more small files than an interval has rows for: each directory has the pages that its files
-    have, each of which is read once."""
+    """A dataset of more small files than an interval has rows for: each directory has the pages
+    of its files, each of which is read once."""
     root, db = world.tool.fresh(".dataset"), world.tool.fresh(".db")
     for folder, number in SMALL_FILES.items():
         os.makedirs(os.path.join(root, folder))
@@ -185,7 +185,8 @@ def children(pid):
 
 @part.case
 def watch_live(world, stack):
-    """Full screen beside the watch; q leaves the view and not the watch, its end leaves both."""
+    """Full screen with the watch; q ends the view but not the watch, the end of the watch ends
+    both."""
     process, _ = reader(world, stack)
     terminal = Terminal(stack, world.work, 100, 40)
     before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
@@ -195,7 +196,7 @@ def watch_live(world, stack):
     modes = terminal.modes()
     terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db}")
     terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
-    # Killed, it would leave these behind: they must not keep its probes in the kernel.
+    # After a kill, these would stay behind: they must not keep its probes in the kernel.
     watch = terminal.child()
     check(bpf_files(watch), "the watch holds no map")
     equal("the view and the keeper of messages", len(children(watch)), 2)
@@ -206,7 +207,7 @@ def watch_live(world, stack):
     terminal.keys("C-c")
     terminal.wait(lambda s: "train" not in s and s.rstrip().endswith("$"), "the shell")
     terminal.type("clear")
-    terminal.wait(lambda s: s.strip() == "$", "an empty screen")  # what is typed before goes with the rest
+    terminal.wait(lambda s: s.strip() == "$", "an empty screen")  # earlier input goes with the rest
     terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db} --duration 3s")
     terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
     screen = terminal.wait(lambda s: "--duration 3s" in s and s.rstrip().endswith("$"), "the shell")
@@ -218,8 +219,8 @@ def watch_live(world, stack):
         equal("stty -a", y.read(), x.read())
 
 
-# Lines in parts with time between them, longer than a row, rewritten, in colour, and to both outputs. More rows
-# than the terminal has; ends in the midst of a line.
+# Lines in parts with pauses, longer than a row, rewritten, coloured, and on both outputs. More rows
+# than the terminal has; it ends in the middle of a line.
 WRITER = """
 import os, sys, time
 for n in range(60):
@@ -241,12 +242,13 @@ sys.stdout.write("an end without a newline")
 
 @part.case
 def line_with_a_command(world, stack):
-    """The line has the last row, and no line of a command on the same terminal is lost or written over."""
+    """The status line uses the last row, and no line of a command on the same terminal is lost
+    or overwritten."""
     terminal = Terminal(stack, world.work, 80, 12)
     script, go_on, db = (world.tool.fresh(end) for end in (".py", ".go", ".db"))
     with open(script, "w", encoding="utf-8") as f:
         f.write(WRITER)
-    # A width that is not the terminal's must not matter.
+    # A COLUMNS that differs from the terminal's width is ignored.
     terminal.type(f"clear; COLUMNS=50 {world.cachemon} watch --interval 100ms --db {db} -- "
                   f"{sys.executable} {script} {go_on}; "
                   "echo status $?")
@@ -275,7 +277,7 @@ WAITER = "until [ -e {go_on} ]; do sleep 0.05; done; exit 5"
 
 
 class LineAndShell:
-    """A watch with a line and a command that waits, in a shell with jobs."""
+    """A watch with a status line and a command that waits, in a shell with job control."""
 
     def __init__(self, world, stack, end=""):
         self.go_on, self.db, script = (world.tool.fresh(end) for end in (".go", ".db", ".sh"))
@@ -311,7 +313,7 @@ class LineAndShell:
         until(lambda: count() >= before + number, "more intervals")
 
     def stays_away(self, what):
-        """Another program has the whole terminal, with a region of its own."""
+        """Another program uses the whole terminal, with its own scroll region."""
         self.terminal.type("clear; printf '\\033[3;9r'; echo mine")
         self.terminal.wait(lambda s: s.startswith("mine\n"), "what the shell wrote")
         self.wait_samples()
@@ -328,8 +330,8 @@ def state_of(pid):
 
 @part.case
 def line_and_stop(world, stack):
-    """Ctrl-Z gives the shell its whole terminal; the line stays away in the background and is back in
-    the foreground."""
+    """Ctrl-Z gives the shell its whole terminal; the line is hidden in the background and comes
+    back in the foreground."""
     line = LineAndShell(world, stack)
     line.wait_line("at first")
     watch = line.terminal.child()
@@ -356,7 +358,7 @@ def line_and_stop(world, stack):
 
 @part.case
 def line_and_kill(world, stack):
-    """kill -9: all rows scroll again, and nothing of the watch is held meanwhile."""
+    """kill -9: all rows scroll again, and nothing of the watch remains."""
     line = LineAndShell(world, stack)
     line.wait_line("at first")
     watch = line.terminal.child()
@@ -373,7 +375,7 @@ def line_and_kill(world, stack):
 
 @part.case
 def line_in_the_background(world, stack):
-    """A watch begun with & writes no line over the programs that the shell runs meanwhile."""
+    """A watch started with & writes no line over the programs that the shell runs meanwhile."""
     line = LineAndShell(world, stack, f"> {world.tool.fresh('.log')} &")
     line.wait_samples()
     line.wait_no_line("after &")
@@ -393,7 +395,7 @@ def command_of(watch):
 
 
 def views_of(pid):
-    """Processes of a watch's session that show its run still."""
+    """Processes of a watch's session that still show its run."""
     found = []
     for each in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -408,7 +410,8 @@ def views_of(pid):
 
 @part.case
 def what_is_said_is_shown(world, stack):
-    """What a watch wrote to stderr behind its view is on the terminal after it; of much, the ends."""
+    """The messages of a watch on stderr during its view appear on the terminal afterwards; of
+    many, the first and last."""
     process, _ = reader(world, stack)
     for how, written in ((signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 40000), (signal.SIGSEGV, 1),
                          (signal.SIGKILL, 1)):
@@ -436,7 +439,7 @@ def what_is_said_is_shown(world, stack):
 
 @part.case
 def view_is_killed(world, stack):
-    """As by a kernel that is short of memory: the watch gives the terminal back as it was, and goes on."""
+    """As on a kernel short of memory: the watch restores the terminal and continues."""
     process, _ = reader(world, stack)
     terminal = Terminal(stack, world.work, 100, 24)
     before, after = world.tool.fresh(".stty"), world.tool.fresh(".stty")
@@ -459,7 +462,7 @@ def view_is_killed(world, stack):
 
 @part.case
 def watch_live_with_a_command(world, stack):
-    """Not where both would have the same terminal; else the status is the command's."""
+    """Refused if both would use the same terminal; otherwise the status is the command's."""
     terminal = Terminal(stack, world.work, 120, 24)
     ran, out, db = world.tool.fresh(".ran"), world.tool.fresh(".out"), world.tool.fresh(".db")
     for redirect in ("", "> /dev/null", "< /dev/null", "< /dev/null > /dev/null"):
@@ -497,7 +500,8 @@ def ids_of(pid):
 
 @part.case
 def through_sudo(world, stack):
-    """The view is the user's from before it reads anything; its watch is root's, the database the user's."""
+    """The view runs as the user before it reads anything; its watch as root, with a database of
+    the user."""
     process, _ = reader(world, stack)
     place = os.path.join(world.work, "tmp-sudo")
     os.mkdir(place)
@@ -507,7 +511,7 @@ def through_sudo(world, stack):
     ids, none = ids_of(view.pid), ["0" * 16]
     equal("the view", ids, {"Uid": [str(NOBODY)] * 4, "Gid": [str(NOBODY)] * 4, "Groups": [str(NOBODY)],
                             "CapPrm": none, "CapEff": none, "CapInh": none})
-    # While it opens a file for the user, its effective user is that one.
+    # While it opens a file for the user, its effective user is the user.
     until(lambda: ids_of(watch)["Uid"][:3] == ["0"] * 3, "a watch of root's")
     folder = os.path.join(place, os.listdir(place)[0])
     owners = {name: os.stat(os.path.join(folder, name)).st_uid for name in [".", *os.listdir(folder)]}
@@ -524,7 +528,7 @@ def captures(parent):
 
 
 def foreign_things(place, elsewhere):
-    """Names like that of a directory left behind, of something else or of somebody else's."""
+    """Names like that of a directory left behind, but of another kind or of another user."""
     os.mkdir(elsewhere)
     for name in ("run.db", "kept"):
         with open(os.path.join(elsewhere, name), "w", encoding="ascii") as f:
@@ -543,8 +547,8 @@ def foreign_things(place, elsewhere):
 
 @part.case
 def killed_view(world, stack):
-    """kill -9: its watch ends, however it has its capabilities; the next view removes what it left, and nothing
-    that is not its own kind's."""
+    """kill -9: its watch ends, however it got its capabilities; the next view removes what it
+    left, and nothing else."""
     process, _ = reader(world, stack)
     place, elsewhere = os.path.join(world.work, "tmp-killed"), os.path.join(world.work, "elsewhere")
     os.mkdir(place)

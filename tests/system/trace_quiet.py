@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A traced file whose reads bring nothing: after thousands of hits in a row the trace ends and says
-so, and what is counted of the file goes on. Whatever comes or leaves begins the row anew."""
+"""A traced file whose reads bring nothing: after thousands of successive hits the trace ends and
+says so, and the counters of the file continue. Any page that comes or leaves restarts the count
+of hits."""
 
 import json
 import os
@@ -20,13 +21,13 @@ ME = os.path.abspath(__file__)
 QUIET = 8192  # TRACE_QUIET_MAX of bpf/trace.h
 HOT, FAR = 16, 512  # pages that are read again and again, and the file's others
 MORE = 4000
-WHY = "it is read from the cache alone: thousands of reads brought nothing"
+WHY = "it is read only from the cache: thousands of reads fetched no page"
 
 part = Part(__doc__)
 
 
 def work(path, told, rows):
-    """rows: hits in a row, each begun by one read of what is not cached."""
+    """rows: successive hits, each series started by one read of an uncached page."""
     fd, rng, reads = os.open(path, os.O_RDONLY), random.Random(5), 0
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     os.pread(fd, HOT * PAGE, 0)
@@ -56,7 +57,7 @@ def hits_alone_end_it(world, stack):
     trace, made = run(world, stack, [100, QUIET + MORE])
     equal("state", (trace.state, trace.reason), ("broken", WHY))
     kept = sum(e.kind == "READ" for e in trace.events)
-    # The read that brought something may be told of before its window or after it.
+    # The event of the read that brought something may come before or after that of its window.
     first = made - (QUIET + MORE)
     check(first + QUIET - 1 <= kept <= first + QUIET,
           f"{kept} reads of {made} are kept: {first}, and {QUIET} hits in a row")

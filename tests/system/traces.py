@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces of files: what is stored of the accesses is the program's own list of them, and the pages
-that came and left add up to those that the kernel says are cached. A trace that is not whole says so."""
+"""Traces of files: the stored accesses equal the program's own list, and the pages that came and
+left add up to those that the kernel has cached. An incomplete trace is marked."""
 
 import json
 import mmap
@@ -32,10 +32,10 @@ WILLNEED, FADVISE = 1, 1
 part = Part(__doc__)
 
 
-# What the job does: each tells the reads it made as (description, position, count).
+# The jobs: each reports its reads as (description, position, count).
 
 def work_sequential(path):
-    """Unlike the kernel's pages: a count that none of them fits."""
+    """A page size that does not divide the kernel's."""
     fd, reads, at = os.open(path, os.O_RDONLY), [], 0
     while True:
         got = len(os.read(fd, 10000))
@@ -49,7 +49,7 @@ def work_sequential(path):
 def work_random(path):
     fd, rng = os.open(path, os.O_RDONLY), random.Random(7)
     reads = [(0, rng.randrange(PAGES * PAGE - 30000), rng.randrange(1, 30000)) for _ in range(300)]
-    # A read that asks for more than there is, and a vector.
+    # A read that requests more than there is, and a vector.
     reads.append((0, PAGES * PAGE - 5000, 100000))
     for _, at, count in reads:
         os.pread(fd, count, at)
@@ -58,7 +58,7 @@ def work_random(path):
 
 
 def work_two(path):
-    """In turns; then one is closed, and another one opened after it."""
+    """In turns; then one is closed, and another one opened."""
     a, b, reads = os.open(path, os.O_RDONLY), os.open(path, os.O_RDONLY), []
     for i in range(40):
         for number, fd, base in ((0, a, 0), (1, b, 4 << 20)):
@@ -113,7 +113,7 @@ def work_sizes(path):
         reads.append((0, 0, 20000))
         os.ftruncate(fd, 8192 + step)
         os.pwrite(fd, b"x" * 3 * PAGE, 8192 + step)
-    # Its size is as of the last event.
+    # Its size is that of the last event.
     os.pread(fd, 1, 0)
     reads.append((0, 0, 1))
     os.fsync(fd)
@@ -121,7 +121,7 @@ def work_sizes(path):
 
 
 def work_many(path):
-    """Twice; what is small is read whole."""
+    """Twice; small files are read whole."""
     for _ in range(2):
         for i in range(SMALL_FILES):
             with open(f"{path}/{i}", "rb", buffering=0) as f:
@@ -130,7 +130,7 @@ def work_many(path):
 
 
 def work_long(path, count, loses_every):
-    """Of cached pages, in an order of its own; now and then one that has left the cache."""
+    """Cached pages, in a shuffled order; occasionally one that has left the cache."""
     fd, rng = os.open(path, os.O_RDONLY), random.Random(3)
     reads = [(0, rng.randrange(64) * PAGE + 5, 100) for _ in range(int(count))]
     sys.stdin.readline()
@@ -144,7 +144,7 @@ def work_long(path, count, loses_every):
 
 
 def work_warm(path, stop):
-    """Round and round, until it is told to stop."""
+    """Round and round, until it is stopped."""
     names = [os.path.join(path, name) for name in sorted(os.listdir(path))]
     files = [os.open(name, os.O_RDONLY) for name in names]
     while not os.path.exists(stop):
@@ -162,14 +162,14 @@ def work(name, told, path, *rest):
         json.dump(result, f)
 
 
-# What the database has of it.
+# The trace in the database.
 
 def command(name, told, *rest):
     return [sys.executable, ME, "--work", name, told, *rest]
 
 
 def run_job(world, stack, name, *options):
-    """The trace of the file, and what the job tells of itself."""
+    """The trace of the file, and the job's own report."""
     path, told = world.cold(PAGES), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full", *options], command(name, told, path))
     watch.end()
@@ -198,7 +198,7 @@ def same_reads(trace, result):
 
 
 def covered(trace):
-    """Each folio that came lies in a window that was seen before it, or a write brought it."""
+    """Each added folio lies in a window seen before it, or a write added it."""
     windows = []
     for e in trace.events:
         if e.kind == "WINDOW" and traces.HOOKS[e.detail] in ("ORDER", "UNBOUNDED"):
@@ -312,7 +312,7 @@ def some_of_many(world, stack):
         if f.stands_for is None:
             equal("one given up", (f.state, f.reason),
                   ("broken", "given up for another file of its stratum"))
-    # Eight of them: a relative standard error of about a third.
+    # Eight files: a relative standard error of about a third.
     total = sum(f.stands_for for f in sample)
     check(SMALL_FILES / 3 < total < SMALL_FILES * 3, f"they stand for {total:.0f} files")
     part.note(f"{len(mine)} of {SMALL_FILES} files were traced at some time, {len(sample)} stand "
@@ -360,17 +360,18 @@ def an_event_that_is_lost(world, stack):
 def more_events_than_are_kept(world, stack):
     trace, result = run_long(world, stack, LONG + 5000)
     equal("state", (trace.state, trace.reason),
-          ("broken", "it has more events than are kept of one file"))
+          ("broken", "its trace exceeds the limit of events per file"))
     kept, _ = prefix_of(trace, result)
     check(LONG - 1000 < kept <= LONG, f"{kept} reads are kept")
 
 
 @part.case
 def reads_that_bring_nothing(world, stack):
-    """Reads of cached pages in a row end a trace, but not those before the last page came."""
+    """Successive reads of cached pages end a trace, but not those before the last page was
+    added."""
     trace, result = run_long(world, stack, 3 * QUIET, loses_every=2 * QUIET)
     equal("state", (trace.state, trace.reason),
-          ("broken", "it is read from the cache alone: thousands of reads brought nothing"))
+          ("broken", "it is read only from the cache: thousands of reads fetched no page"))
     prefix_of(trace, result)
     came = max(i for i, e in enumerate(trace.events) if e.kind == "ADD")
     equal("reads after the last page that came",
@@ -403,8 +404,8 @@ def the_one_that_is_read_most(world, stack):
 
 @part.case
 def files_of_others_are_not_traced(world, stack):
-    """Another reads a file of the same inode number on another filesystem, while pages of the job's
-    wait for their use: maps find files by that number first."""
+    """Another process reads a file with the same inode number on another filesystem, while pages
+    of the job's file wait for their use: maps find files by that number first."""
     elsewhere = f"{world.work}/elsewhere"
     machine.filesystem(stack, "ext4", f"{elsewhere}.img", elsewhere)
     mine = world.cold(256)
@@ -436,7 +437,7 @@ def level_cold_has_none(world, stack):
     watch.end()
     equal("traces", len(traces.files_of(watch.db)), 0)
     equal("why", watch.query("SELECT reason FROM trace_absent"),
-          "the level is cold: reads are not seen")
+          "level cold does not observe reads")
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces of reads by other ways than read(2) in order: what is stored is the list of accesses that the
-job itself kept (fio its log), and the model's replay brings the pages that the kernel brought."""
+"""Traces of reads other than sequential read(2): the stored accesses equal the job's own list
+(for fio, its log), and the model's replay brings the pages that the kernel brought."""
 
 import ctypes
 import json
@@ -28,7 +28,7 @@ WILLNEED, READAHEAD = 1, 7
 part = Part(__doc__)
 
 
-# What the job does: each tells the reads of each task, in its order, as (position, count).
+# The jobs: each reports the reads of each task, in its order, as (position, count).
 
 def reader(fd, reads):
     return threading.Thread(target=lambda: [os.pread(fd, count, at) for at, count in reads])
@@ -46,14 +46,14 @@ def together(threads):
 
 
 def work_threads(path):
-    """Four of them on one description, each its own part."""
+    """Four tasks with one open file, each with its own part."""
     fd, lists = os.open(path, os.O_RDONLY), [in_order(i << 21) for i in range(4)]
     together([reader(fd, reads) for reads in lists])
     return {"lists": lists}
 
 
 def work_workers(path):
-    """Three processes that have inherited a description: each reads pieces at random, in parts."""
+    """Three processes with an inherited open file: each reads random pieces, in parts."""
     fd, lists = os.open(path, os.O_RDONLY), []
     for worker in range(3):
         pick = random.Random(20 + worker)
@@ -73,7 +73,7 @@ def work_workers(path):
 
 
 def work_descriptions(path):
-    """Four threads, each with a description."""
+    """Four threads, each with its own open file."""
     lists = [in_order(i << 21) for i in range(4)]
     together([reader(os.open(path, os.O_RDONLY), reads) for reads in lists])
     return {"lists": lists}
@@ -89,11 +89,12 @@ def work_faults(path):
 
 
 def work_beside(path):
-    """Pages at the beginning of what is mapped around them, of which the end is cached."""
+    """Touches the first pages of ranges that are mapped around them, the last pages of which are
+    cached."""
     fd, touched = os.open(path, os.O_RDONLY), []
     with mmap.mmap(fd, PAGES * PAGE, prot=mmap.PROT_READ) as m:
         for i in range(1, 11):
-            # Read-around brings 128 KiB from 64 KiB before the page on.
+            # Read-around brings 128 KiB, from 64 KiB before the page.
             touched += [192 * i + 26, 192 * i]
             for page in touched[-2:]:
                 m[page * PAGE]
@@ -101,7 +102,7 @@ def work_beside(path):
 
 
 def work_processes(path):
-    """Two of them touch pages of a mapping each, of one description."""
+    """Two tasks touch pages of a mapping each, of one open file."""
     pick, fd = random.Random(7), os.open(path, os.O_RDONLY)
     lists = [[pick.randrange(PAGES) for _ in range(30)] for _ in range(2)]
     turn, other = os.pipe(), os.pipe()
@@ -122,7 +123,7 @@ def work_processes(path):
 
 
 def work_ahead(path):
-    """WILLNEED and readahead(2), and reads of what they brought and of what they did not."""
+    """WILLNEED and readahead(2), and reads of the pages they brought and of others."""
     libc, fd, asked = ctypes.CDLL(None, use_errno=True), os.open(path, os.O_RDONLY), []
     reads = []
     for i in range(10):
@@ -139,7 +140,7 @@ def work_ahead(path):
 
 
 def work_ahead_mapped(path):
-    """MADV_WILLNEED, and touches of what it brought and of what it did not."""
+    """MADV_WILLNEED, and touches of the pages it brought and of others."""
     fd, asked, touched = os.open(path, os.O_RDONLY), [], []
     with mmap.mmap(fd, PAGES * PAGE, prot=mmap.PROT_READ) as m:
         for i in range(10):
@@ -165,7 +166,7 @@ def work(name, told, path):
         json.dump(result, f)
 
 
-# What the database has of it.
+# The trace in the database.
 
 def cached_by(trace):
     return sum(e.len if e.kind == "ADD" else -e.len
@@ -173,7 +174,7 @@ def cached_by(trace):
 
 
 def lists_of(trace):
-    """By task; a part of a call is not another one."""
+    """By task; a part of a call is not another call."""
     found = {}
     for e in trace.events:
         if e.kind == "READ" and not e.flags & traces.PART:
@@ -196,8 +197,8 @@ def judged(world, db, path):
 
 
 def judged_or_refused(world, db, path, why):
-    """What these accesses did is not told in full: where the replay differs there is no answer, and the
-    note says why."""
+    """The trace of these accesses is incomplete: if the replay differs there is no answer, and
+    the note gives the reason."""
     f = answer_for(world, db, path)
     equal("answered", f["answered"], f["fidelity"] >= FIDELITY)
     check(f["answered"] or ("windows exactly" in f["note"] and why in f["note"]), f["note"])
@@ -216,7 +217,7 @@ def whole(trace, path, there=0):
 
 
 def run_job(world, stack, name, path=None, cache=None, there=0):
-    """cache: whose pages they are; there: how many of them were."""
+    """cache: the owner of the pages; there: the number cached."""
     path, told = path or world.cold(PAGES), world.tool.fresh(".told")
     watch = world.tool.watch(stack, ["--level", "full"],
                              [sys.executable, ME, "--work", name, told, path])
@@ -237,8 +238,8 @@ def threads_on_one_description(world, stack):
     watch, path, trace, result = run_job(world, stack, "threads")
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
-    # Between the end of a read and its next one a thread waits for the interpreter, and others read:
-    # when a read ended, no event tells.
+    # Between its reads a thread waits for the interpreter while others read: no event shows when a
+    # read ended.
     judged_or_refused(world, watch.db, path, "share an open file")
 
 
@@ -247,7 +248,7 @@ def processes_on_one_description(world, stack):
     watch, path, trace, result = run_job(world, stack, "workers")
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
-    # Of two CPUs that read within microseconds no event tells which had the description first.
+    # If two CPUs read within microseconds, no event shows which one used the open file first.
     judged_or_refused(world, watch.db, path, "share an open file")
 
 
@@ -272,14 +273,14 @@ def faults_of_a_mapping(world, stack):
     watch, path, trace, result = run_job(world, stack, "faults")
     faulted = faulted_and_mapped(trace, result)
     touched = iter(result["touched"])
-    # What was mapped around an earlier one does not fault: a part of the list, in its order.
+    # Pages mapped around an earlier one do not fault: a part of the list, in its order.
     check(all(page in touched for page in faulted), f"{faulted} are not of {result['touched']}")
     judged(world, watch.db, path)
 
 
 @part.case
 def faults_beside_cached_pages(world, stack):
-    """Fault-around maps what is there of a block, and then the page itself is asked for."""
+    """Fault-around maps the cached pages of a block, and then the page itself is requested."""
     watch, path, trace, result = run_job(world, stack, "beside")
     equal("pages that faulted", faulted_and_mapped(trace, result), result["touched"])
     judged(world, watch.db, path)
@@ -287,7 +288,7 @@ def faults_beside_cached_pages(world, stack):
 
 @part.case
 def faults_of_what_was_cached(world, stack):
-    """A part of the file is there before the trace begins; which, only the accesses tell."""
+    """A part of the file is cached before the trace begins; only the accesses show which part."""
     path, pick = world.cold(PAGES), random.Random(11)
     fd = os.open(path, os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
@@ -343,7 +344,7 @@ def overlaid(world, stack):
 
 @part.case
 def a_file_of_an_overlay(world, stack):
-    """The cache is that of the layer below, and so is the description; the name is the user's."""
+    """The cache is that of the layer below, and so is the open file; the name is the user's."""
     watch, path, trace, result = run_job(world, stack, "ordered", *overlaid(world, stack))
     same_lists(trace, result)
     equal("openings", sum(e.kind == "OPEN" for e in trace.events), 1)
@@ -359,7 +360,7 @@ def faults_of_a_file_of_an_overlay(world, stack):
 
 
 def by_fio(world, stack, engine, depth):
-    """fio's log has what it submitted, in order."""
+    """fio's log has its submissions, in order."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     path, log = world.cold(PAGES), world.tool.fresh(".log")
@@ -379,7 +380,7 @@ def by_fio(world, stack, engine, depth):
     if depth == 1:
         equal("reads", is_, asked)
     else:
-        # A read is seen when it is looked up for the last time.
+        # A read is recorded at its last lookup.
         equal("reads, sorted", sorted(is_), sorted(asked))
     if depth == 1 or engine == "libaio":
         judged(world, watch.db, path)

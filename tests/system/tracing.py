@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Another process of the same user, without capabilities: it cannot trace cachemon, read its memory
-or take its descriptors at any moment of a run, however cachemon got its capabilities. It can trace
-CMD as any other program. And the attack can win: against a program that makes the mistake."""
+"""Another process of the same user, without capabilities, cannot trace cachemon, read its memory
+or take its descriptors at any moment of a run, however cachemon got its capabilities. It can
+trace CMD like any other program. A control shows that the attack succeeds against a program that
+makes the mistake."""
 
 import json
 import os
@@ -21,10 +22,10 @@ from syslib.users import NOBODY, PLAIN, ambient, program  # noqa: E402
 WAYS = ("seize", "attach", "getfd", "mem", "fd")
 CAPS = "cap_bpf,cap_perfmon,cap_syslog"
 MORE_CAPS = CAPS + ",cap_sys_admin,cap_sys_ptrace"
-TRIES_MIN = 3  # in a run: else nothing was tried
+TRIES_MIN = 3  # per run: with fewer, nothing was tried
 TIMEOUT_S = 120
 PR_GET_DUMPABLE = 3
-# What a debugger of the user's would ask of CMD.
+# The access that a debugger of the user would need.
 LOOK = f"""import ctypes, resource
 print(ctypes.CDLL(None).prctl({PR_GET_DUMPABLE}), resource.getrlimit(resource.RLIMIT_CORE))
 """
@@ -62,7 +63,7 @@ class World:
 
 
 def apart(cpu, argv):
-    """On a CPU of its own: a signal stops what runs on another one at once."""
+    """On a CPU of its own: a signal stops a process on another one at once."""
     cpus = sorted(os.sched_getaffinity(0))
     return ["taskset", "-c", str(cpus[cpu % len(cpus)]), *argv]
 
@@ -72,8 +73,9 @@ def ways_open(found):
 
 
 def attack_run(world, argv, gate, *, env=None, count="stops"):
-    """One run, which no way may lead into; how often it was stopped or tried. 0: it does not count,
-    for it was over too soon, or was stopped while the kernel loaded a program, which refuses it."""
+    """One run, which no way may enter; returns how often it was stopped or tried. 0: it does not
+    count, because it ended too soon, or was stopped while the kernel loaded a program, which
+    then refuses it."""
     path = next(word for word in argv if word.endswith(".cachemon"))
     found, status, errors = world.attacked(argv, os.path.basename(path)[:15],
                                            world.tool.serial * 370 % 3000, gate, env)
@@ -85,7 +87,7 @@ def attack_run(world, argv, gate, *, env=None, count="stops"):
 
 
 def attack_runs(world, runs, make, **how):
-    """So many runs that count, of those that make() gives: (argv, gate)."""
+    """That many runs that count, of those that make() returns: (argv, gate)."""
     tried, began = [], 0
     while len(tried) < runs:
         began += 1
@@ -95,7 +97,7 @@ def attack_runs(world, runs, make, **how):
 
 
 def attack_watches(world, prefix, path, **how):
-    """As many runs as asked for, stopped from when the probes are loaded on."""
+    """The full number of runs, stopped after the probes begin to load."""
     def make():
         db = world.tool.fresh(".db")
         return [*prefix, path, "watch", "--db", db, "--duration", "200ms", "--", "sleep",
@@ -117,8 +119,8 @@ def by_file_with_more(world, _):
 
 @part.case
 def by_caller(world, _):
-    """setpriv, as a unit's AmbientCapabilities= does: the program file gives nothing, so the kernel
-    makes the process traceable when it executes it."""
+    """setpriv, like AmbientCapabilities= of a unit: the program file has no capabilities, so the
+    kernel makes the process traceable when it is executed."""
     attack_watches(world, ambient("bpf", "perfmon"), program(world.tool))
 
 
@@ -131,7 +133,7 @@ def by_sudo(world, _):
 
 @part.case
 def other_verbs(world, _):
-    """Those that load probes without a watch, and one that may and does not."""
+    """Verbs that load probes without a watch, and one that may but does not."""
     path, db = program(world.tool, CAPS), world.tool.fresh(".db")
     world.tool.run("watch", "--db", db, "--", "true")
     os.chmod(db, 0o644)
@@ -144,7 +146,7 @@ def other_verbs(world, _):
 
 @part.case
 def can_win(world, _):
-    """The same attack on an ordinary process of the user, and on a program that gives up its
+    """The same attack on an ordinary process of the user, and on a program that drops its
     capabilities before it forbids tracing."""
     sleep = subprocess.Popen([*PLAIN, "sleep", "60"])
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The truth tests beside others that take pages of the files under test: a cell that was disturbed is
-repeated, and left out if it always was. A wrong figure fails, also where others take pages."""
+"""The truth tests while other processes evict pages of the files under test: a disturbed cell is
+repeated, and left out if it was always disturbed. A wrong figure fails even then."""
 
 import contextlib
 import glob
@@ -30,11 +30,12 @@ from truthlib.takers import count, others  # noqa: E402
 LIMIT_S = 600
 BOUNDED = "memcg_loop"  # its bound is that of kswapd_fill, and it fills less memory
 EXACT = "seq_128k"
-FIRST = 8192  # page of a file of 16,384
-MUCH, LITTLE = 4096, 64  # pages: more than 1 % of what leaves, and less
+FIRST = 8192  # pages, of a file of 16,384
+MUCH, LITTLE = 4096, 64  # pages: more than 1 % of the evictions, and less
 PAUSE_S = 0.005
 
-# In the place of cachemon: others evict beside the first watches, and two figures of the report are exchanged.
+# Replaces cachemon: others evict during its first watches, and two figures of the report are
+# swapped.
 STAND_IN = """#!/bin/sh
 if [ "$1" = report ]; then
 	{program} "$@" | sed 's/"{one}":/"none":/g; s/"{other}":/"{one}":/g; s/"none":/"{other}":/g'
@@ -54,7 +55,8 @@ part = Part(__doc__)
 
 
 def evict(base, pages, how):
-    """Evicts so many pages in the midst of each file under test when they are there, once or "ever" again."""
+    """Evicts that many pages in the middle of each file under test once they are cached, once or
+    repeatedly ("ever")."""
     done = set()
     while True:
         for path in glob.glob(f"{base}/cachemon-truth.*/ext4/file*"):
@@ -72,8 +74,8 @@ class World:
         self.wl = os.path.join(build, "tests/truth/wl")
 
     def stand_in(self, evicted=0, how="once", watches=0, lie=("nothing", "nothing")):
-        """A program like cachemon, beside whose first watches others evict so many pages. lie: the figures of
-        its reports that are exchanged."""
+        """A program like cachemon; during its first watches other processes evict that many
+        pages. lie: the figures of its reports that are swapped."""
         path, tally = os.path.join(self.work, "stand-in"), os.path.join(self.work, "watches")
         open(tally, "w", encoding="ascii").close()
         evictor = f"{sys.executable} {os.path.abspath(__file__)} evict {self.work} {evicted} {how}"
@@ -93,7 +95,7 @@ class World:
 
 
 def judgeable(text):
-    """The machine may lack what the cell needs, or have others that disturb it."""
+    """The machine may lack what the cell needs, or disturb it itself."""
     if text.endswith("0 passed, 0 failed, 1 skipped\n"):
         raise Skipped(" ".join(text.splitlines()[1:4]))
 
@@ -109,7 +111,7 @@ def deleted(thread, ino, order=None):
 
 @part.case
 def causes(*_):
-    """A page is laid to the reclaim that its thread was in, to kswapd, or to the thread."""
+    """A page is attributed to the reclaim that its thread was in, to kswapd, or to the thread."""
     scope = "mm_vmscan_{}_reclaim_{}: nr_reclaimed=32".format
     lines = ["# entries-in-buffer/entries-written: 10/10   #P:2\n",
              deleted("kswapd0-45", 12, 5), deleted("kdamond.0-77", 12, 2), deleted("wl-9", 12, 0),
@@ -127,7 +129,7 @@ def causes(*_):
 
 @part.case
 def preconditions(*_):
-    """Where others took more than 1 %, and where they took no more."""
+    """If others evicted more than 1 %, and if they evicted no more."""
     cells = {c.name: c for c in conditions.cells()}
     for name, by, held in (
             ("kswapd_fill", {"kswapd": 90, "direct": 9, "kdamond.0": 1}, True),
@@ -142,7 +144,7 @@ def preconditions(*_):
 
 
 def cells(passed, by_others=0, by_nobody=0):
-    """Results as run.py has them, with so many cells of each kind."""
+    """Results of run.py, with that many cells of each kind."""
     results = {(f"passed{i}", "ext4"): [Outcome("passed")] for i in range(passed)}
     for i in range(by_others + by_nobody):
         outcome = Outcome("skipped", ["pages left"], attempts=5)
@@ -153,7 +155,7 @@ def cells(passed, by_others=0, by_nobody=0):
 
 @part.case
 def shares(*_):
-    """How many cells may be left out before a run shows too little."""
+    """The number of cells that may be left out before a run is insufficient."""
     for results, status in ((cells(40), 0), (cells(38, by_nobody=2), 0), (cells(37, by_nobody=3), 1),
                             (cells(20, by_others=20), 0), (cells(19, by_others=21), 1),
                             (cells(0, by_others=1), 0), (cells(0), 1)):
@@ -164,7 +166,8 @@ def shares(*_):
 
 @part.case
 def killed(*_):
-    """The kernel's trace of a test that was killed is removed by the next one, that of a living one is not."""
+    """The trace instance of a killed test is removed by the next one, that of a running one is
+    not."""
     if not tracefs.mounted():
         raise Skipped("this kernel has no tracefs")
     code = "import os, signal; from syslib import tracefs; tracefs.Instance('orphan', os.getpid(), {}, 64); " \
@@ -203,7 +206,7 @@ def repeated(world, _):
 
 @part.case
 def wrong(world, _):
-    """A wrong figure fails, and also where others evict less than the bound allows."""
+    """A wrong figure fails, even if others evict less than the bound allows."""
     for pattern, figure, taken_for, watches in ((BOUNDED, "reclaim_memcg", "reclaim_direct", 0),
                                                 (BOUNDED, "reclaim_memcg", "reclaim_direct", 100),
                                                 (EXACT, "misses", "hits", 0)):

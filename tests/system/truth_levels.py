@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is not marked is exact at every level, without options first of all: truth tests against the
-same oracle, which tests/truth/run.py has at level full."""
+"""Unmarked figures are exact at every level, most importantly without options: truth tests with
+the same oracle, which tests/truth/run.py uses at level full."""
 
 import os
 import sys
@@ -17,13 +17,13 @@ part = Part(__doc__)
 
 @part.case
 def default(world, _):
-    """As it is without --level."""
+    """The default without --level."""
     world.judged("default", "--level", "default")
 
 
 @part.case
 def cold(world, _):
-    """No read is seen: what then is not null must be right."""
+    """Reads are not seen: figures that are not null must still be right."""
     world.judged("cold", "--level", "cold", nulls=True)
 
 

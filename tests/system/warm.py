@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server whose files were cached before it was watched, and a neighbour that drops them: how many
-left and came back is known by cachestat(2), who dropped them by what was told to whom."""
+"""A server whose files were cached before it was watched, and a neighbour that drops them:
+cachestat(2) reports how many pages left and came back; the test's own orders show who dropped
+them."""
 
 import contextlib
 import json
@@ -20,7 +21,7 @@ from syslib.world import World  # noqa: E402
 from interference import group_with_limit  # noqa: E402
 
 PAGES = (16 << 20) // PAGE   # of the server's file
-LARGE = (30 << 20) // PAGE   # of what pushes it out: so that its own pages come back soon, and stay
+LARGE = (30 << 20) // PAGE   # of the evictor: so that the server's pages come back soon, and stay
 LEVELS = {"cold": ["--level", "cold"], "default": [], "full": ["--level", "full"]}
 
 part = Part(__doc__)
@@ -32,7 +33,7 @@ def cached(path):
 
 
 class Case:
-    """A server that has read its file, which somebody else cached, and is watched from then on."""
+    """A server that has read its file, which another process cached, and is watched afterwards."""
 
     def __init__(self, world, stack, options=(), select=None, warmed_by=None):
         self.world, self.stack = world, stack
@@ -55,7 +56,7 @@ class Case:
         self.server.do("read", self.mine, 0, PAGES)
 
     def end(self):
-        """(the job, its file, rows of who evicted what, findings)"""
+        """(the job, its file, rows of evictors, findings)"""
         self.watch.interrupt()
         _, job, _ = self.watch.end()
         with contextlib.closing(sqlite3.connect(f"file:{self.watch.db}?mode=ro", uri=True)) as db:
@@ -150,7 +151,7 @@ def twice(world, stack):
 
 @part.case
 def memory_of_the_neighbours_cgroup(world, stack):
-    """It brought the pages, so its limit takes them."""
+    """It brought the pages, so its limit evicts them."""
     group, _ = group_with_limit(stack, 1 if machine.v1_root() else 2)
 
     def warmed_by(c):
@@ -184,7 +185,7 @@ def pages_of_other_files_are_nobodys(world, stack):
 
 @part.case
 def the_servers_file_is_cut(world, stack):
-    """What is cut off is evicted and cannot come back."""
+    """Truncated pages are evicted and cannot come back."""
     c = Case(world, stack)
     c.neighbour.do("truncate", c.mine, PAGES // 2)
     _, mine, _, _ = c.end()

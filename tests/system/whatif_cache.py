@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""whatif cache over databases that are made here: figures, plot, JSON, and why there is no curve."""
+"""whatif cache over databases that are made here: figures, plot, JSON, and reasons without a
+curve."""
 
 import contextlib
 import glob
@@ -52,7 +53,7 @@ def insert(db, table, row):
 
 
 def totals(lookups, misses, present):
-    """Counters of a job that reads single pages and of whose pages so many stay."""
+    """Counters of a job that reads single pages, of which that many stay cached."""
     zero = ("used", "used_late", "evicted_unused", "resident_unused", "untracked", "written_pages",
             "other_added_pages", "prefetched_sync", "prefetched_async", "prefetched_willneed",
             "prefetched_readahead2", "prefetched_mmap_around", "evicted_reclaim_kswapd",
@@ -123,13 +124,13 @@ def full(world, entries, misses, present, **more):
 
 
 def first_paragraph(text):
-    """After the heading of the page and that of the job."""
+    """After the headings of the page and of the job."""
     return " ".join(text.split("\n\n")[2].split())
 
 
 @part.case
 def cliff(world, stack):
-    """Cyclic passes: nothing hits until all fits."""
+    """Cyclic passes: nothing hits until everything fits."""
     db = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
     text = world.whatif(db, "--format", "json")
     valid(text, "whatif-cache")
@@ -150,7 +151,7 @@ def cliff(world, stack):
 
 @part.case
 def measured_elsewhere(world, stack):
-    """A measured ratio off the curve: said, and nothing is foretold."""
+    """The measured ratio is off the curve: this is reported, and nothing is predicted."""
     db = full(world, cyclic(), misses=PAGES * EPOCHS // 2, present=PAGES // 2)
     text = world.whatif(db, "--format", "json")
     valid(text, "whatif-cache")
@@ -162,7 +163,7 @@ def measured_elsewhere(world, stack):
 
 @part.case
 def too_few_samples(world, stack):
-    """A few pages of the sample do not make an answer: the band says how little is known."""
+    """A few sampled pages give no answer: the band is too wide."""
     few, rng = 64, random.Random(1)
     entries = [p << 1 for _ in range(EPOCHS) for p in rng.sample(range(few), few)]
     path, db = make(world)
@@ -171,8 +172,8 @@ def too_few_samples(world, stack):
         refer(db, entries, PAGES * EPOCHS, pages=few, threshold=(1 << 32) * few // PAGES)
     job, = world.curve(path)["jobs"]
     equal("the curve", job["curve"], None)
-    said = re.fullmatch(r"Too few samples: from 64 sampled pages, the hit ratio with the cache that the job had is "
-                        r"between (\d+\.\d) % and (\d+\.\d) %\.", job["absent"])
+    said = re.fullmatch(r"Too few samples: with 64 sampled pages, the estimated hit ratio at the present cache size "
+                        r"ranges from (\d+\.\d) % to (\d+\.\d) %\.", job["absent"])
     check(said and float(said[2]) - float(said[1]) > 15, f"the reason: {job['absent']}")
     for text in (world.whatif(path), world.tool.run("report", "--db", path)):
         check(job["absent"] in " ".join(text.split()), f"the text says so: {text}")
@@ -213,7 +214,7 @@ def plot(world, stack):
 
 @part.case
 def why_there_is_none(world, stack):
-    for options, word in ((dict(level="cold"), "level cold"), (dict(sliced=1), "off part of")):
+    for options, word in ((dict(level="cold"), "Level cold"), (dict(sliced=1), "off for part of")):
         path, db = make(world, **options)
         db.close()
         told = world.whatif(path, "--format", "json")
@@ -232,7 +233,7 @@ def why_there_is_none(world, stack):
 
 @part.case
 def totals_beyond_any_job(world, stack):
-    """More pages than have a number of bytes: damaged, and no figure from it."""
+    """More pages than a number of bytes can hold: damaged, and no figures of them."""
     path = full(world, cyclic(), misses=PAGES * EPOCHS, present=PAGES // 2)
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("UPDATE reference_sample SET lookups = 1 << 62, distinct_pages = 1 << 60")
@@ -241,7 +242,7 @@ def totals_beyond_any_job(world, stack):
     valid(told, "whatif-cache")
     job, = json.loads(told)["jobs"]
     equal("curve", job["curve"], None)
-    check("more lookups" in job["absent"], job["absent"])
+    check("number of lookups is impossible" in job["absent"], job["absent"])
 
 
 @part.case

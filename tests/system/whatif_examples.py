@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `whatif readahead` predicts of the examples, against what happens when the setting is really
-changed: the same workload is run again, cold, with another read_ahead_kb or with the advice in its
-program, and the pages that it brings are those its device gave, by the block layer's count."""
+"""The predictions of `whatif readahead` for the examples, compared with real changes of the
+setting. The same workload is run again, cold, with another read_ahead_kb or with the advice in
+its program, and the pages it brings are those that its device delivered, by the count of the
+block layer."""
 
 import importlib
 import json
@@ -21,8 +22,8 @@ from syslib.part import Part, Skipped, check  # noqa: E402
 from syslib.tool import Tool, on_device  # noqa: E402
 
 part = Part(__doc__)
-# (example, version): the first ones when there are fewer. What a workload does under a memory limit, and
-# what gets no answer, is measured and told, and not judged.
+# (example, version): the first ones if there are fewer. Workloads under a memory limit, and those
+# without an answer, are measured and printed, but not judged.
 WORKLOADS = (("database", "bad"), ("tar_shards", "bad"), ("image_files", "bad"), ("columns", "bad"),
              ("no_readahead", "bad"), ("small_window", "bad"), ("validation", "bad"),
              ("ask_ahead", "bad"), ("log_tail", "fixed"), ("image_files", "fixed"),
@@ -38,7 +39,7 @@ PAIRS = os.path.join(ROOT, "examples", "pairs")
 ADVISED = os.path.join(HERE, "syslib", "advised.py")
 NOT_THROTTLED = ("memory", "read_ahead_kb")  # a slow device changes when pages come, not which
 OTHERS = ("reclaim_kswapd", "reclaim_direct", "drop_caches")
-STRANGE_MAX = 0.002  # of what was brought: pages that others took away, to be read again
+STRANGE_MAX = 0.002  # of the pages brought: evicted by others and read again
 TRIES = 4
 KEYS = ("read_pages", "misses", "requests")
 
@@ -59,7 +60,8 @@ class World:
             yield from (os.path.join(at, n) for n in names)
 
     def make_cold(self):
-        """Pages go, inodes and maps of blocks stay: what the device then gives are pages of files."""
+        """Evicts pages, but keeps inodes and block maps: the device then delivers only pages of
+        files."""
         machine.run("sync", "-f", self.place.dir)
 
         def cached():
@@ -74,7 +76,7 @@ class World:
         machine.until(lambda: cached() == 0, "no page of the files is cached")
 
     def device(self):
-        """(read requests, pages) that the device gave so far."""
+        """(read requests, pages) that the device delivered so far."""
         with open(f"/sys/block/{os.path.basename(self.place.loop)}/stat") as f:
             fields = f.read().split()
         return int(fields[0]), int(fields[2]) * SECTOR // fsreader.PAGE
@@ -113,8 +115,8 @@ class Workload:
         return Measured(watch.db, job, self.world.dev, now[0] - requests, now[1] - pages)
 
     def run(self, stack, setting=None):
-        """Again when others took pages of it, or of the filesystem's own, which the device gives as well:
-        the last run stands when that never ends."""
+        """Repeated if others evicted pages of it, or of the filesystem's metadata, which the
+        device delivers too: the last run counts if that never ends."""
         for _ in range(TRIES):
             got = self.run_once(stack, setting)
             if got.strange <= STRANGE_MAX * got.pages and abs(got.beside) <= STRANGE_MAX * got.pages:
@@ -134,14 +136,14 @@ class Measured:
         self.misses = counted["misses"]
         evicted = job["totals"]["evicted_pages"]
         self.evicted = evicted["reclaim_memcg"]
-        # What came from elsewhere is in the sums as well, and not the device's.
+        # Pages from elsewhere are in the sums too, but not in the device's.
         self.strange = sum(evicted[k] or 0 for k in OTHERS) + sum(
             e["totals"]["demand_pages"] + e["totals"]["prefetched_pages"]
             for e in job["files"] if not e.get("rest") and e["dev"] != dev)
 
 
 class Predicted:
-    """The sums over the job's files, and whether they speak of all that it read."""
+    """The sums over the job's files, and whether they cover all of its reads."""
 
     def __init__(self, world, db):
         told = json.loads(world.tool.run("whatif", "readahead", "--db", db, "--format", "json"))
@@ -156,7 +158,7 @@ class Predicted:
         mapped = {f["mapped"] for f in own if f["answered"]}
         kinds = [{("actual" if s["actual"] else s["setting"]): s
                   for s in job["mapped_settings" if kind else "settings"]} for kind in mapped]
-        # A setting is told of all that it read, or not at all.
+        # A setting has sums for all reads, or none.
         self.sums = {setting: {key: sum(k[setting][key] for k in kinds) for key in KEYS}
                      for setting in (kinds or [{}])[0] if all(setting in k for k in kinds)}
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `whatif readahead` predicts from a run, against what happens when the setting is really
-changed: pages that the device gave, by the block layer's count, and of each file those in the cache
-afterwards, by cachestat(2)."""
+"""The predictions of `whatif readahead` for a run, compared with real changes of the setting:
+pages that the device delivered, by the count of the block layer, and for each file its cached
+pages afterwards, by cachestat(2)."""
 
 import json
 import os
@@ -20,7 +20,7 @@ part = Part(__doc__)
 TRACED_KB = 128
 SETTINGS_KB = (0, 32, 512, 2048)
 TRIES = 4
-LARGER_KB = (512, 2048)  # what can be told of a mapping
+LARGER_KB = (512, 2048)  # predicted for a mapping
 RACES_MAX = 5
 TOLERANCE = 0.05
 FIDELITY = 0.95
@@ -50,7 +50,7 @@ class World:
         return cached
 
     def given(self):
-        """Pages that the device gave so far."""
+        """Pages that the device delivered so far."""
         with open(f"/sys/block/{os.path.basename(self.loop)}/stat") as f:
             return int(f.read().split()[2]) * 512 // fsreader.PAGE
 
@@ -62,7 +62,7 @@ class World:
         machine.until(lambda: not any(self.pages().values()), "no page of the files is cached")
 
     def run_cold(self, kb, run):
-        """{file: pages that it brought}; again where some of them have gone meanwhile."""
+        """{file: pages that it brought}; repeated if some of them have left meanwhile."""
         for _ in range(TRIES):
             self.set_kb(kb)
             self.make_cold()
@@ -78,7 +78,7 @@ class World:
         return self.run_cold(kb, lambda: machine.run(sys.executable, SCRIPT, name, self.data))
 
     def predicted(self, name):
-        """The files with their settings, and what they brought when they were traced."""
+        """The files with their settings, and the pages they brought when they were traced."""
         def watch():
             self.db = self.tool.fresh(".db")
             self.tool.run("watch", "--level", "full", "--db", self.db, "--", sys.executable, SCRIPT, name,
@@ -93,8 +93,9 @@ class World:
         return told["jobs"][0], files, brought
 
     def answered(self, name, races):
-        """predicted() of a run that has its answers. races: which of two tasks had a description first is not
-        told, and may be wrong so often that there is no answer, which says so; another run has one."""
+        """predicted() of a run that has its answers. races: which of two tasks used an open file
+        first is not recorded, and may be wrong so often that there is no answer, with this
+        reason; then another run has one."""
         for _ in range(RACES_MAX if races else 1):
             told = self.predicted(name)
             refused = [f for f in told[1] if not f["answered"]]
@@ -106,8 +107,9 @@ class World:
         raise Skipped(f"in {RACES_MAX} runs no answer, for that reason")
 
     def whole_sample(self, files):
-        """Those of the lowest hashes are traced; each stands for as many as the share of all hashes
-        says that lies below the threshold: above the last one's, not above the next one's."""
+        """The files with the lowest hashes are traced; each represents the inverse of the share
+        of hashes below the threshold, which lies above the last one's and not above the next
+        one's."""
         names = sorted(readaheadwork.files(self.data)[1:], key=traces.hash_of)
         equal("files traced", sorted(f["path"] for f in files), sorted(names[:len(files)]))
         last, following = (2 ** 32 / (traces.hash_of(n) + 1) for n in names[len(files) - 1:][:2])
@@ -122,9 +124,9 @@ def pages_of(setting):
 
 def agrees(world, name, settings=SETTINGS_KB, sampled=False, alike=True, mapped=False,
            races=False):
-    """sampled: the traced files stand for others. What they bring themselves is held against these files,
-    and the sum against all of them where files are alike: eight of 64 that are not make a sum by chance.
-    races: what the setting in force brings is another number in each run."""
+    """sampled: the traced files represent others. Their own pages are compared with these files,
+    and the sum with all of them if the files are alike: eight of 64 different ones give a random
+    sum. races: with the setting in force, each run brings another number."""
     told, files, brought = world.answered(name, races)
     fidelities = [f["fidelity"] for f in files]
     check(min(fidelities) >= FIDELITY, f"fidelity {min(fidelities)}")
@@ -180,7 +182,7 @@ def streams(world, _):
 
 @part.case
 def workers(world, _):
-    """They take the readahead state in turns that no run repeats."""
+    """They use the readahead state in turns that no run repeats."""
     agrees(world, "workers", (TRACED_KB, 0, 32, 512), races=True)
 
 
@@ -191,7 +193,7 @@ def small_files(world, _):
 
 @part.case
 def spread(world, _):
-    """Files of four windows and less."""
+    """Files of at most four windows."""
     agrees(world, "spread", sampled=True, alike=False)
 
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * One bit a page. Owns nothing: plain helpers over an array of words.
- */
+/* One bit per page: plain helpers over an array of words. */
 #ifndef BITMAP_H
 #define BITMAP_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Page by page presence by bisection with cachestat(2). Pages whose I/O is in flight are present.
- */
+/* Whether each page is present, by bisection with cachestat(2). Pages in flight are present. */
 #include <err.h>
 #include <errno.h>
 #include <string.h>
@@ -15,8 +13,8 @@
 #define __NR_cachestat 451
 #endif
 
-/* Linux 6.18 now and then overlooks part of a large folio for one call while reclaim splits or
- * isolates it: a page is gone only when it is gone this many times in a row. */
+/* Linux 6.18 occasionally overlooks a part of a large folio for one call while reclaim splits or
+ * isolates it: a page is gone only after this many successive answers. */
 #define SEEN_GONE 3
 #define ROUNDS	  64
 
@@ -59,8 +57,8 @@ static bool is_gone(int fd, uint64_t first, uint64_t nr)
 	return true;
 }
 
-/* Only ranges whose count differs from what is known are looked into: an operation adds or drops,
- * hardly ever both in one small range, and scan_all() finds that at the end. */
+/* Only ranges with an unexpected count are examined. An operation adds or drops, and hardly ever
+ * does both in one small range; scan_all() finds such cases at the end. */
 static void changes(struct oracle *o, uint64_t first, uint64_t nr)
 {
 	uint64_t count = cachestat_count(o->fd, first, nr);

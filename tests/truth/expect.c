@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The expectation of one file as JSON: only what the pattern determines. */
+/* The expectation for one file as JSON: only the figures that the pattern determines. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>

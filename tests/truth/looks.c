@@ -32,7 +32,7 @@ enum looks looks(void)
 	static bool chosen;
 	static enum looks choice;
 
-	/* Chosen by the first look, which is the main thread's. */
+	/* Chosen by the first look, in the main thread. */
 	if (!chosen)
 		choice = choose();
 	chosen = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Page by page presence with mincore(2) on a mapping that nobody touches. It says present of pages
- * that are up to date, so that a page whose I/O is in flight is absent to it.
+ * Whether each page is present, by mincore(2) on a mapping that is never touched. It reports pages
+ * that are up to date: a page in flight is absent.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 #include "bitmap.h"
 #include "oracle.h"
 
-/* A window is at most this many times what readahead or the call asks for at once: a synchronous
- * one with an asynchronous one behind it, rounded to the largest folio. */
+/* A window is at most this many times as large as readahead or the call requests at once: a
+ * synchronous one and an asynchronous one after it, rounded up to the largest folio. */
 #define WINDOWS 4
 #define LOOKS	64
 
@@ -74,8 +74,8 @@ static uint64_t pages_of_file(const struct oracle *o)
 	return ((uint64_t)st.st_size + PAGE_BYTES - 1) / PAGE_BYTES;
 }
 
-/* What a read of 5.10 leaves behind the end of a file is none of its pages, nor does it become one
- * when the file grows over it: nobody adds it to the file. */
+/* A page that a read on 5.10 leaves beyond the end of a file is not one of its pages, and does
+ * not become one when the file grows over it: no event adds it to the file. */
 static bool is_of_file(struct oracle *o, uint64_t page, bool cached, uint64_t end)
 {
 	if (!cached || page >= end)
@@ -83,7 +83,7 @@ static bool is_of_file(struct oracle *o, uint64_t page, bool cached, uint64_t en
 	return cached && !bitmap_test(o->stray, page);
 }
 
-/* Puts the range into map; returns how many pages were put otherwise before. */
+/* Stores the range in map; returns how many pages changed. */
 static uint64_t look_once(struct oracle *o, uint64_t *map, uint64_t first, uint64_t nr)
 {
 	uint64_t changed = 0, end;
@@ -138,7 +138,7 @@ uint64_t mincore_reach(const struct oracle *o, uint64_t nr)
 
 	if (looks() == LOOKS_CACHESTAT)
 		return 0;
-	if (!major(o->dev)) /* its windows are not its disk's */
+	if (!major(o->dev)) /* its device has no disk */
 		return o->nr_pages;
 	ahead = read_ahead_pages(o->dev);
 	return WINDOWS * (nr > ahead ? nr : ahead);

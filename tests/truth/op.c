@@ -17,7 +17,7 @@
 struct opener opener_open(struct oracle *o, int flags)
 {
 	struct opener s = {.o = o, .null = open("/dev/null", O_WRONLY | O_CLOEXEC), .sink = -1};
-	/* Thousands of small files must not cost thousands of large buffers. */
+	/* So that thousands of small files do not need thousands of large buffers. */
 	size_t bytes = o->size_bytes < BUFFER_SMALL ? BUFFER_SMALL : BUFFER_BYTES;
 
 	s.buf_bytes = bytes;
@@ -57,7 +57,7 @@ static bool lacking(int error)
 	return error == ENOSYS || error == EOPNOTSUPP;
 }
 
-/* What a whole read of the range returns: a shorter one would make the expectation a guess. */
+/* Fails unless the whole range was read: otherwise the expectation would be a guess. */
 static uint64_t full_length(const struct oracle *o, uint64_t offset, uint64_t length)
 {
 	if (offset >= o->size_bytes)
@@ -87,8 +87,8 @@ uint64_t now_ns(void)
 
 uint64_t op_try(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
 {
-	/* mincore(2) waits for the device, and reads of it: what the call returned has to be known
-	 * before that, and is when the task goes to sleep. */
+	/* mincore(2) waits for the device, which completes the read. The result of the call must
+	 * be known before that; it is once the task sleeps. */
 	struct timespec nap = {.tv_nsec = looks_see_flight() ? 0 : 200000};
 	struct op op = {.kind = OP_READ, .offset = offset, .length = length};
 
@@ -180,7 +180,7 @@ uint64_t op_sendfile(struct opener *s, uint64_t offset, uint64_t length)
 	return got(sendfile(s->null, s->fd, &at, length), "sendfile");
 }
 
-/* On the filesystem that is read from: to another one the call is refused. */
+/* On the same filesystem: to another one the call is refused. */
 static int sink_open(const char *path)
 {
 	char copy[512];
@@ -195,7 +195,7 @@ static int sink_open(const char *path)
 	return fd;
 }
 
-/* To an odd offset, so that no filesystem shares the blocks instead of reading them. */
+/* To an odd offset, so that no filesystem shares blocks instead of reading them. */
 uint64_t op_copy(struct opener *s, uint64_t offset, uint64_t length)
 {
 	off64_t from = (off64_t)offset, to = 1;
@@ -205,7 +205,7 @@ uint64_t op_copy(struct opener *s, uint64_t offset, uint64_t length)
 	return got(copy_file_range(s->fd, &from, s->sink, &to, length, 0), "copy_file_range");
 }
 
-/* length must fit the pipe, so that the range asked for is the range looked up. */
+/* length must fit into the pipe, so that the requested range equals the range that is looked up. */
 uint64_t op_splice(struct opener *s, uint64_t offset, uint64_t length)
 {
 	off64_t at = (off64_t)offset;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Operations that bring or drop pages without reading them, and writes, direct I/O, touches. */
+/* Operations that bring or drop pages without reading them; writes, direct I/O, touches. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 struct uring {
 	struct io_uring ring;
 	struct io_uring_probe *probe;
-	bool registered; /* the file and the buffer are its number 0 */
+	bool registered; /* the file and the buffer have the number 0 */
 };
 
 struct aio {
@@ -43,7 +43,7 @@ static struct io_uring *ring(struct opener *s)
 	return &s->uring->ring;
 }
 
-/* The ring, if its kernel knows the operation. */
+/* The ring, if its kernel supports the operation. */
 static struct io_uring *ring_for(struct opener *s, int operation)
 {
 	struct io_uring *r = ring(s);
@@ -97,7 +97,7 @@ uint64_t op_uring_readv(struct opener *s, uint64_t offset, uint64_t length)
 	return ring_run(r, 1);
 }
 
-/* From the descriptor's own position. */
+/* At the descriptor's own position. */
 uint64_t op_uring_here(struct opener *s, uint64_t offset, uint64_t length)
 {
 	if (!(ring(s)->features & IORING_FEAT_RW_CUR_POS))
@@ -107,7 +107,7 @@ uint64_t op_uring_here(struct opener *s, uint64_t offset, uint64_t length)
 	return ring_read(s, ~0ULL, length, 0);
 }
 
-/* Of a registered file into a registered buffer. */
+/* From a registered file into a registered buffer. */
 uint64_t op_uring_fixed(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct iovec iov = {s->buf, s->buf_bytes};
@@ -124,7 +124,7 @@ uint64_t op_uring_fixed(struct opener *s, uint64_t offset, uint64_t length)
 	return ring_run(r, 1);
 }
 
-/* Its end is waited for without a call: what is left to do is done when an interrupt ends. */
+/* Waits for its end without a system call: the completion runs when an interrupt ends. */
 uint64_t op_uring_polled(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct io_uring *r = ring_for(s, IORING_OP_READ);
@@ -149,7 +149,8 @@ uint64_t op_uring_worker(struct opener *s, uint64_t offset, uint64_t length)
 	return ring_read(s, offset, length, IOSQE_ASYNC);
 }
 
-/* The write runs in such a worker; in io_submit() itself. With O_DSYNC it waits for the device. */
+/* The write runs in such a worker, or in io_submit() itself. With O_DSYNC it waits for the
+ * device. */
 void op_uring_write(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct io_uring *r = ring_for(s, IORING_OP_WRITE);
@@ -178,7 +179,7 @@ uint64_t op_uring_splice(struct opener *s, uint64_t offset, uint64_t length)
 	return n;
 }
 
-/* Waits for the ring, where nothing is read. */
+/* A wait in the ring without a read. */
 void op_uring_sleep(struct opener *s, uint64_t ns)
 {
 	struct __kernel_timespec time = {.tv_nsec = (long long)ns};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Read calls that fail or return less than they were asked for. */
+/* Read calls that fail or return less than requested. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 #define SOCKET_BYTES (16 << 10)
 #define COPY_LIMIT   50000
 
-/* A socket and a pipe that nobody empties but op_drain(), and memory that nothing can be read to.
- */
+/* A socket and a pipe that only op_drain() empties, and memory that cannot be written. */
 struct outlet {
 	int socket[2];
 	int pipe[2];
@@ -44,7 +43,7 @@ static struct outlet *outlet(struct opener *s)
 	return t;
 }
 
-/* Bytes of a call that may fail for this one reason. */
+/* The result of a call that may fail only for this reason. */
 static uint64_t got_or(ssize_t n, int error, const char *call)
 {
 	if (n < 0 && errno == EOPNOTSUPP)
@@ -54,7 +53,7 @@ static uint64_t got_or(ssize_t n, int error, const char *call)
 	return n < 0 ? 0 : (uint64_t)n;
 }
 
-/* Takes what is in the cache, and waits for nothing. */
+/* Reads what is cached, without waiting. */
 uint64_t op_nowait(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct iovec iov = {s->buf, length};
@@ -74,7 +73,7 @@ uint64_t op_bad_read(struct opener *s, uint64_t offset, uint64_t length)
 	return got_or(read(s->fd, outlet(s)->hole, length), EFAULT, "read");
 }
 
-/* The first half of it can be written. */
+/* Only its first half can be written. */
 uint64_t op_bad_readv(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct iovec iov[2] = {{s->buf, length / 2}, {outlet(s)->hole, length - length / 2}};
@@ -96,7 +95,7 @@ uint64_t op_send_pipe(struct opener *s, uint64_t offset, uint64_t length)
 	return got_or(sendfile(outlet(s)->pipe[1], s->fd, &at, length), EAGAIN, "sendfile");
 }
 
-/* No file may be longer than the limit. */
+/* No file may exceed the limit. */
 uint64_t op_copy_limited(struct opener *s, uint64_t offset, uint64_t length)
 {
 	struct rlimit was, limit;

@@ -86,7 +86,7 @@ bool oracle_range(const struct oracle *o, const struct op *op, uint64_t *ret_fir
 	return true;
 }
 
-/* Somebody else moved pages since our last operation. */
+/* Another process moved pages since our last operation. */
 static void check_untouched(struct oracle *o, const char *when)
 {
 	uint64_t changed = 0;
@@ -97,7 +97,7 @@ static void check_untouched(struct oracle *o, const char *when)
 		oracle_disturb(o, when, changed);
 }
 
-/* Pages that the operation can move, readahead around it included. */
+/* Pages that the operation can move, including readahead around it. */
 static void look(struct oracle *o, const struct op *op)
 {
 	uint64_t reach, first = 0, end = o->nr_pages;
@@ -137,7 +137,7 @@ static bool origin_of(const struct op *op, bool asked_was_present, enum figure *
 		*ret_origin = op->figure;
 		return true;
 	case OP_TOUCH:
-		/* A fault on a present page reads ahead asynchronously, or not at all. */
+		/* A fault on a present page reads ahead asynchronously or not at all. */
 		*ret_origin = asked_was_present ? F_sync_async : F_mmap_around;
 		return true;
 	default:
@@ -145,7 +145,7 @@ static bool origin_of(const struct op *op, bool asked_was_present, enum figure *
 	}
 }
 
-/* A page that a read call asked for and did not return is none of its lookups. */
+/* A page that a read call requested but did not return is not one of its lookups. */
 static bool given(const struct op *op, uint64_t page)
 {
 	return op->kind == OP_READ && op->returned && page * PAGE_BYTES < op->offset + op->returned;
@@ -209,7 +209,7 @@ static void count_call(struct oracle *o, const struct op *op, uint64_t first, ui
 	}
 }
 
-/* From o->present (before) and o->now (after) to figures. */
+/* Computes the figures from o->present (before) and o->now (after). */
 static void account(struct oracle *o, const struct op *op)
 {
 	uint64_t first = 1, last = 0;
@@ -256,7 +256,8 @@ void oracle_after_kill(struct oracle *o)
 		settled += bitmap_test(o->present, p) && bitmap_test(o->outstanding, p);
 		added += !bitmap_test(o->present, p) && bitmap_test(o->now, p);
 	}
-	/* Nobody can say how far the call came: it counts or not, its pages are used or not. */
+	/* How far the call came is not known: it may or may not count, and its pages may or may
+	 * not be used. */
 	o->slack[F_read_calls] = 1;
 	o->slack[F_read_bytes] = op.length;
 	o->slack[F_lookups] = o->slack[F_hits] = last - first + 1;

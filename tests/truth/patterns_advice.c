@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Advice that brings and drops pages, by every call that can give it. */
+/* Advice that brings and drops pages, by every call that gives it. */
 #include <err.h>
 #include <fcntl.h>
 
 #include "wl.h"
 
-/* No more than read_ahead_kb, so that the kernel cuts nothing. */
+/* At most read_ahead_kb, so that the kernel does not cut it. */
 #define STEP (128 << 10)
 
 static void bring_4m(struct opener *s, void (*bring)(struct opener *, uint64_t, uint64_t))
@@ -16,7 +16,7 @@ static void bring_4m(struct opener *s, void (*bring)(struct opener *, uint64_t, 
 		bring(s, at, STEP);
 }
 
-/* Brings 4 MiB, waits for it, reads 2 MiB, drops all, and once more from the middle. */
+/* Brings 4 MiB, waits for it, reads 2 MiB, drops everything, and repeats this from the middle. */
 static void bring(struct wl *w, void (*fn)(struct opener *, uint64_t, uint64_t))
 {
 	struct opener s = wl_open(w, 0);
@@ -74,8 +74,8 @@ static void drop_4m(void *argument)
 		errx(1, "fadvise DONTNEED");
 }
 
-/* Pages that were cached before the run: those of a file that was read count when they leave, and
- * when they come again. */
+/* Pages that were cached before the run: those of a file that was read count when they leave and
+ * when they return. */
 static void warm_dontneed(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -88,8 +88,8 @@ static void warm_dontneed(struct wl *w)
 	opener_close(&s);
 }
 
-/* Right after WILLNEED: pages whose I/O is in flight stay. Where those are seen too late, what was
- * brought and dropped at once is not known, only what stayed. */
+/* Right after WILLNEED: pages in flight stay. If pages in flight are not seen, only the pages
+ * that stayed are known, not those dropped at once. */
 static void dontneed_in_flight(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -108,7 +108,7 @@ static void dontneed_in_flight(struct wl *w)
 	opener_close(&s);
 }
 
-/* Ranges that do not begin or end at a page. */
+/* Ranges that do not begin or end at a page boundary. */
 static void dontneed_partial(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);

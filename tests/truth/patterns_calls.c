@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The same reads through every call that reads the page cache. */
+/* The same reads with every call that reads the page cache. */
 #include <err.h>
 #include <fcntl.h>
 
 #include "wl.h"
 
 /*
- * Sequential odd sizes, two-page and random unaligned reads, a drop and a second look: what made
- * earlier observers miscount is a call whose first pages are not reported (its last folio not yet
- * read) and calls that continue another.
+ * Sequential odd sizes, two-page and random unaligned reads, a drop and a second look. Earlier
+ * observers miscounted calls whose first pages are not reported (its last folio is not yet read),
+ * and calls that continue another one.
  */
 static void mixed(struct wl *w, op_reader *fn)
 {
@@ -61,7 +61,7 @@ static void call_copy(struct wl *w)
 	mixed(w, op_copy);
 }
 
-/* Reads that fit a pipe of 16 buffers wherever they begin. */
+/* Reads that fit into a pipe of 16 buffers at any offset. */
 static void call_splice(struct wl *w)
 {
 	mixed(w, op_splice);
@@ -97,7 +97,7 @@ static void call_uring_polled(struct wl *w)
 	mixed(w, op_uring_polled);
 }
 
-/* Within a pipe of 16 pages; of a read that the same worker did in that page nobody knows. */
+/* Within a pipe of 16 pages; an earlier read by the same worker in that page would be ambiguous. */
 static void call_uring_splice(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -108,7 +108,7 @@ static void call_uring_splice(struct wl *w)
 	opener_close(&s);
 }
 
-/* Advice and writes of one worker: what the write brings is written. */
+/* Advice and writes of one worker: pages that the write adds count as written. */
 static void uring_advised_write(struct wl *w)
 {
 	struct opener s = opener_open(wl_oracle(w, 0, 0), O_RDWR);
@@ -129,7 +129,7 @@ static void call_aio(struct wl *w)
 	mixed(w, op_aio);
 }
 
-/* Of cached pages, without a look, which would have the next call begin anew. */
+/* On cached pages, without a look, which would reset the next call. */
 static void unseen(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length)
 {
 	op_count(s->o, offset, length);
@@ -137,8 +137,8 @@ static void unseen(struct opener *s, op_reader *fn, uint64_t offset, uint64_t le
 		errx(1, "%s: short read at %llu", s->o->path, (unsigned long long)offset);
 }
 
-/* A call in pieces right after reads of the same pages: its first piece looks like them. The file
- * is read whole, so that no page of it is still to be used. */
+/* A call in pieces right after reads of the same pages: its first piece looks like them. The
+ * file is read whole, so that none of its pages is unused. */
 static void calls_in_turn(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -155,7 +155,7 @@ static void calls_in_turn(struct wl *w)
 	opener_close(&s);
 }
 
-/* The whole file in one call: every page was asked for, so none is prefetched. */
+/* The whole file in one call: every page was requested, so none is prefetched. */
 static void sendfile_whole(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -165,7 +165,7 @@ static void sendfile_whole(struct wl *w)
 	opener_close(&s);
 }
 
-/* As cp(1) does. */
+/* Like cp(1). */
 static void copy_whole(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -175,8 +175,8 @@ static void copy_whole(struct wl *w)
 	opener_close(&s);
 }
 
-/* Calls that take one to five pipes, from any byte to any byte: a part may end in the page where
- * the next one does. */
+/* Calls that need one to five pipes, between any two bytes: a part may end in the same page as
+ * the next one. */
 static void parts(struct wl *w, op_reader *fn)
 {
 	struct opener s = wl_open(w, 0);
@@ -232,7 +232,7 @@ static void uring_depth8(struct wl *w)
 	batches(w, op_uring_batch);
 }
 
-/* One after the other, cold and cached, from any page to the end that the one before had. */
+/* One after the other, cold and cached, from any page to the end of the previous one. */
 static void same_end(struct wl *w, op_reader *fn)
 {
 	struct opener s = wl_open(w, 0);
@@ -261,7 +261,7 @@ static void worker_same_end(struct wl *w)
 
 /*
  * Eight at once, seven of them for the same ten pages. Half of those are cached and the eighth has
- * just begun to read the others, so that the seven are told by nothing but their last pages.
+ * just begun to read the others, so that only the last pages distinguish the seven.
  */
 static void uring_twins(struct wl *w)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Files that change, vanish, have holes, are tiny, or are read past the cache. */
+/* Files that change, vanish, have holes, are tiny, or are read by direct I/O. */
 #include <err.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ static void write_4m(struct wl *w)
 	opener_close(&s);
 }
 
-/* Written, read back, appended: pages that are there need no read. */
+/* Written, read back, appended: cached pages need no read. */
 static void write_read_back(struct wl *w)
 {
 	struct opener s = open_rw(w, FILE_BYTES + 4 * MIB, 0);
@@ -163,7 +163,7 @@ static void small_files(struct wl *w)
 		o = wl_oracle_path(w, name);
 		s = opener_open(o, O_RDONLY);
 		op_read(&s, op_seek_read, 0, 65536);
-		op_read(&s, op_pread, o->size_bytes, 65536); /* as read-to-the-end loops do */
+		op_read(&s, op_pread, o->size_bytes, 65536); /* like loops that read to the end */
 		opener_close(&s);
 		oracle_finish(o); /* 3,000 descriptors are too many to keep */
 	}
@@ -185,7 +185,7 @@ static void direct_read(struct wl *w)
 	opener_close(&s);
 }
 
-/* A direct write throws out the cached pages it goes by. */
+/* A direct write evicts the cached pages of its range. */
 static void direct_write(struct wl *w)
 {
 	struct opener s = open_rw(w, 0, O_DIRECT);

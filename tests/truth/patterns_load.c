@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Reads under a condition that run.py makes: a memory limit, a slow device, memory pressure,
- * another job. Looked at only before and after, but for the slow ones.
+ * Reads under a condition that run.py creates: a memory limit, a slow device, memory pressure,
+ * another job. There is a look only before and after, except for the slow ones.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define STEP_WAITING	  (64 << 10)
 #define KNOW_LOAD	  (KNOW_CALLS | KNOW(balance))
 
-/* Reads all of the file without a look, counting calls. */
+/* Reads the whole file without a look, counting calls. */
 static void read_blind(struct opener *s, uint64_t step)
 {
 	for (uint64_t at = 0; at < s->o->size_bytes; at += step) {
@@ -31,7 +31,7 @@ static void read_blind(struct opener *s, uint64_t step)
 	}
 }
 
-/* What is resident now was added and not evicted: the file was cold. */
+/* The resident pages were added and not evicted, because the file was cold. */
 static void balance(struct oracle *o)
 {
 	scan_all(o, o->present);
@@ -61,7 +61,7 @@ static uint64_t vmstat(const char *key)
 	return found;
 }
 
-/* What nobody looks at in between must be told from the kernel's count of them. */
+/* Without looks in between, the figures must follow from the kernel's count. */
 static void check_no_drop(struct oracle *o, uint64_t drops)
 {
 	if (vmstat("drop_pagecache") != drops)
@@ -83,7 +83,7 @@ static void memcg_loop(struct wl *w)
 		read_blind(&a, 64 << 10);
 		read_blind(&b, 64 << 10);
 	}
-	/* What is charged from now on, like the file of results, evicts no page. */
+	/* Later charges, such as those of the result file, evict no page. */
 	munmap(room, MIB);
 	balance(a.o);
 	balance(b.o);
@@ -92,7 +92,7 @@ static void memcg_loop(struct wl *w)
 	opener_close(&b);
 }
 
-/* kswapd goes on until its high watermark is met, and as long as others fill the memory. */
+/* kswapd continues until its high watermark is met, and as long as others fill memory. */
 static void wait_for_kswapd(struct oracle *o)
 {
 	uint64_t now, before = vmstat("pgsteal_kswapd"), end_ns = now_ns() + KSWAPD_REST_NS;
@@ -122,7 +122,7 @@ static void kswapd_fill(struct wl *w)
 	opener_close(&s);
 }
 
-/* The kernel's own count of the time this thread waited for block I/O, in ticks of 10 ms. */
+/* The kernel's own count of this thread's waits for block I/O, in ticks of 10 ms. */
 static uint64_t block_delay_ns(void)
 {
 	FILE *f = fopen("/proc/thread-self/stat", "re");
@@ -142,8 +142,8 @@ static uint64_t block_delay_ns(void)
 }
 
 /*
- * The scheduler puts the dequeue of a fair task off when others want to run, see below. A real-time
- * task leaves at once; where that is not allowed, check_delay() decides.
+ * The scheduler delays the dequeue of a fair task while others want to run, see below. A real-time
+ * task is dequeued at once; if that is not permitted, check_delay() decides.
  */
 static void sleep_promptly(void)
 {
@@ -153,9 +153,9 @@ static void sleep_promptly(void)
 }
 
 /*
- * Linux 6.18 may start the clock of a sleep on the wrong task (a dequeue that the scheduler puts
- * off ends under whoever runs then), and so charges the sleeper from its sleep before, or from the
- * boot. Such a figure is longer than the calls took, and is no judge.
+ * Linux 6.18 may start the clock of a sleep on the wrong task (a delayed dequeue ends under the
+ * task that runs then), and so charges the sleeper from its previous sleep, or from the boot. Such
+ * a figure exceeds the time of the calls, and is not used.
  */
 static void check_delay(struct opener *s, uint64_t delay_ns)
 {
@@ -163,7 +163,7 @@ static void check_delay(struct opener *s, uint64_t delay_ns)
 		oracle_disturb(s->o, "the kernel's block delay is longer than the calls", 0);
 }
 
-/* Reads without a look, which would wait for the pages that are to be late. */
+/* Reads without a look, which would wait for the late pages. */
 static void read_late(struct opener *s)
 {
 	need_cold(s->o);
@@ -236,8 +236,8 @@ static uint64_t read_waiting(struct opener *s, op_reader *fn, uint64_t at, uint6
 	return delay;
 }
 
-/* A cold file and a cached one in turns: AIO moves no counter of the task, and the waits for the
- * one are not to be found at the other. */
+/* A cold file and a cached one alternately: AIO changes no counter of the task, and waits for
+ * the one must not appear at the other. */
 static void throttled_aio(struct wl *w)
 {
 	struct opener cold = wl_open(w, 0), warm = wl_open(w, 1);
@@ -268,7 +268,7 @@ static void throttled_aio(struct wl *w)
 	opener_close(&warm);
 }
 
-/* Past the cache, after a read through it of another file, which does not wait for that. */
+/* Direct I/O, after a cached read of another file, which does not wait for it. */
 static void throttled_direct(struct wl *w)
 {
 	struct opener direct = opener_open(wl_oracle(w, 0, 0), O_RDONLY | O_DIRECT);
@@ -293,7 +293,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* One call, and how long its task did not run: the kernel accounts no waits for a ring. */
+/* One call, and how long its task did not run: the kernel does not account waits for a ring. */
 static void read_ring(struct opener *s, uint64_t *slept, uint64_t at, uint64_t nr)
 {
 	uint64_t began = now_ns(), ran = cpu_ns(), offsets[8];
@@ -339,7 +339,7 @@ static void throttled_uring(struct wl *w)
 	opener_close(&timer);
 }
 
-/* What was prefetched is there. Waits of writes to another file are none of its reads'. */
+/* Prefetched pages have arrived. Waits of writes to another file are not waits of its reads. */
 static void writes_between(struct wl *w, op_reader *fn,
 			   void (*write)(struct opener *s, uint64_t offset, uint64_t length))
 {
@@ -376,7 +376,7 @@ static void worker_writes(struct wl *w)
 	writes_between(w, op_uring_worker, op_uring_write);
 }
 
-/* The same of calls that are no requests. */
+/* The same for calls that are not reads. */
 static void write_directly(struct opener *s, uint64_t offset, uint64_t length)
 {
 	if (pwrite(s->fd, s->buf, length, (off_t)offset) != (ssize_t)length)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Mapped files: faults and what they bring. Use of a mapped page is not observable. */
+/* Mapped files: faults and the pages they bring. The use of a mapped page is not observable. */
 #include <err.h>
 #include <sys/mman.h>
 
@@ -25,7 +25,7 @@ static struct mapping map_open(struct wl *w, int advice)
 	return m;
 }
 
-/* Mapped pages are not dropped by advice: unmap first. */
+/* Advice does not drop mapped pages: unmap first. */
 static void map_close(struct mapping *m)
 {
 	munmap((void *)m->map, m->bytes);
@@ -78,7 +78,7 @@ static void mmap_random(struct wl *w)
 	map_close(&m);
 }
 
-/* Mapped and read at once: the calls stay exact. */
+/* Mapped and read at once: counts of calls stay exact. */
 static void mmap_and_read(struct wl *w)
 {
 	struct mapping m = map_open(w, MADV_NORMAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Who reads: killed, several, forked, orphaned, exec'ed, threads. */
+/* The reader: killed, several, forked, orphaned, exec'ed, threads. */
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void read_in_child(struct oracle *o)
 	wait_for(pid, 0);
 }
 
-/* The middle process is gone before the reading begins: its child is init's by then. */
+/* The middle process is gone before the reading begins: by then its child belongs to init. */
 static void read_in_orphan(struct oracle *o)
 {
 	int done[2], orphaned[2];
@@ -98,7 +98,7 @@ static pid_t spawn_plain(struct wl *w, const char *path)
 	return pid;
 }
 
-/* nr processes that read all of o at once; nobody looks in between. */
+/* nr processes that read all of o at once, without looks in between. */
 static void read_by_programs(struct wl *w, struct oracle *o, int nr)
 {
 	struct op op = {.kind = OP_OVERLAP};
@@ -149,13 +149,13 @@ static void two_at_once(struct wl *w)
 	opener_close(&s);
 }
 
-/* Killed when it is in a call, as far as can be seen from outside, after a few good ones. */
+/* Killed during a call, as far as can be seen from outside, after some complete calls. */
 static void killed(struct wl *w)
 {
 	struct oracle *o = wl_oracle(w, 0, 0);
 	pid_t pid = fork_or_die();
 
-	/* Again and again: on a busy machine the look at it may come late. */
+	/* Repeated: on a busy machine the look may come late. */
 	if (!pid)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!pid)
@@ -168,7 +168,7 @@ static void killed(struct wl *w)
 	oracle_after_kill(o);
 }
 
-/* Killed between calls: nothing is in doubt. */
+/* Killed between calls: everything is known. */
 static void killed_between(struct wl *w)
 {
 	struct oracle *o = wl_oracle(w, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Plain reads of one file: sequential, random, strided, and what advice does to them. */
+/* Plain reads of one file: sequential, random, strided, and with advice. */
 #include <fcntl.h>
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static void seq_128k(struct wl *w)
 	seq(w, 128 << 10, false);
 }
 
-/* Pages from before the run: hits and no fate. Nothing is waited for if all are still there. */
+/* Pages from before the run: hits without a fate. There is no wait if all are still cached. */
 static void warm(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -70,7 +70,7 @@ static void random_4k(struct wl *w, unsigned int nr, int advice)
 	for (unsigned int i = 0; i < nr; i++)
 		op_read(&s, op_pread, wl_random(w, s.o->nr_pages) * PAGE_BYTES, PAGE_BYTES);
 	wl_drop(&s);
-	/* Twice, so that some of it is seen again. */
+	/* Twice, so that some pages are read again. */
 	for (unsigned int i = 0; i < nr / 4; i++)
 		op_read(&s, op_pread, wl_random(w, s.o->nr_pages) * PAGE_BYTES, PAGE_BYTES);
 	opener_close(&s);
@@ -143,7 +143,7 @@ static void random_distinct(struct wl *w)
 	opener_close(&s);
 }
 
-/* 500 pages that were read before and 500 cold ones, in turns. */
+/* 500 pages that were read before and 500 cold ones, alternately. */
 static void hot_and_cold(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -168,7 +168,7 @@ static void backward(struct wl *w)
 	opener_close(&s);
 }
 
-/* Two streams through one file description spoil each other's readahead. */
+/* Two streams through one open file disturb each other's readahead. */
 static void interleaved(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);

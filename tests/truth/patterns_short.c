@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Read calls that fail or stop short: what they did not return is no lookup, no byte and no hit. */
+/* Read calls that fail or stop short: bytes that they did not return are no lookup, no byte and
+ * no hit. */
 #include <err.h>
 #include <fcntl.h>
 
 #include "wl.h"
 
-/* Without readahead: which pages a call that stops short has used would be a guess. */
+/* Without readahead: otherwise the pages used by a call that stops short would be a guess. */
 static struct opener open_random(struct wl *w)
 {
 	struct opener s = wl_open(w, 0);
@@ -15,7 +16,7 @@ static struct opener open_random(struct wl *w)
 	return s;
 }
 
-/* Fails or stops short where it asks for what is not there, and must do so at least once. */
+/* Fails or stops short at uncached pages, and must do so at least once. */
 static void try(struct opener *s, op_reader *fn, uint64_t offset, uint64_t length, uint64_t *failed,
 		uint64_t *cut)
 {
@@ -32,7 +33,7 @@ static void must_have(uint64_t failed, uint64_t cut)
 		     (unsigned long long)cut);
 }
 
-/* The cache alone is asked first, and who is refused reads with waiting: thread pools do so. */
+/* The cache alone is tried first, and a refused reader reads with waiting, like thread pools do. */
 static void short_nowait(struct wl *w)
 {
 	struct opener s = open_random(w);
@@ -49,7 +50,7 @@ static void short_nowait(struct wl *w)
 		op_read(&s, op_pread, at, length);
 		try(&s, op_nowait, at, length, &failed, &cut);
 	}
-	/* And once more, dropped by advice. */
+	/* Again, after advice dropped them. */
 	op_dontneed(&s, 0, 0);
 	for (int i = 0; i < 50; i++)
 		try(&s, op_nowait, wl_random(w, s.o->nr_pages) * PAGE_BYTES, 8192, &failed, &cut);
@@ -58,8 +59,8 @@ static void short_nowait(struct wl *w)
 	opener_close(&s);
 }
 
-/* Memory that cannot be written: of the whole call, of its second half. Of reads of one file that
- * follow each other at once only the first is known to have failed. */
+/* Memory that cannot be written: for the whole call, or for its second half. In successive reads
+ * of one file, only the first is known to have failed. */
 static void short_fault(struct wl *w)
 {
 	struct opener s = open_random(w);
@@ -97,7 +98,7 @@ static void sends(struct wl *w, op_reader *fn)
 	opener_close(&s);
 }
 
-/* A server with a slow client. */
+/* Like a server with a slow client. */
 static void short_socket(struct wl *w)
 {
 	sends(w, op_send_socket);
@@ -108,7 +109,7 @@ static void short_pipe(struct wl *w)
 	sends(w, op_send_pipe);
 }
 
-/* A file that may not grow so long. */
+/* A file that may not grow that long. */
 static void short_copy(struct wl *w)
 {
 	struct opener s = open_random(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Makes the files of a setup, before anything is watched. */
+/* Makes the files of a setup, before the watch. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ void small_name(const char *dir, unsigned int n, char *ret_name, size_t size)
 		 n % SMALL_PER_DIRECTORY);
 }
 
-/* Dirty and in-flight pages stay at first. */
+/* At first, dirty pages and pages in flight stay. */
 static void make_cold(int fd, const char *path, uint64_t size)
 {
 	uint64_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Truth tests: cachemon's figures against an oracle that shares nothing with it.
+"""Truth tests: cachemon's figures, compared with an oracle that shares nothing with it.
 
-Each cell is a pattern on a filesystem. The oracle (wl) performs the pattern, asks the kernel page
-by page before and after each operation, and says what must be reported; a run in which somebody
-else moved pages is repeated, which is decided before cachemon's figures are read. A cell that was
-disturbed each time is left out and counted as skipped.
-"""
+Each cell is a pattern on a filesystem. The oracle (wl) performs the pattern, checks every page
+with the kernel before and after each operation, and computes the expected figures. A run in
+which others moved pages is repeated; that is decided before cachemon's figures are read. A cell
+that was always disturbed is left out and counted as skipped."""
 
 import argparse
 import concurrent.futures
@@ -30,9 +29,9 @@ from truthlib.watch import Limits, Tools  # noqa: E402
 from truthlib.ways import Root, way_of  # noqa: E402
 
 SKIP = 77
-UNEXPLAINED_SHARE_MAX = 0.05  # of cells that were disturbed by nobody whom the kernel names
-LEFT_OUT_SHARE_MAX = 0.5  # of cells that were disturbed, by whomever: above it the run shows too little
-LEFT_OUT_CELLS_MIN = 10  # a share of fewer cells says nothing
+UNEXPLAINED_SHARE_MAX = 0.05  # of cells whose disturber the kernel does not name
+LEFT_OUT_SHARE_MAX = 0.5  # of disturbed cells, by anybody: with more, the run shows too little
+LEFT_OUT_CELLS_MIN = 10  # a share of fewer cells is meaningless
 SHOWN_ROWS = 12
 # Reads of every kind, advice, mappings, writes, direct reads, forks, and two runs at once.
 SOME = ["seq_128k", "random_4k", "call_sendfile", "call_splice", "call_uring", "call_uring_worker", "call_aio",
@@ -44,7 +43,7 @@ class Environment:
     def __init__(self, tools, images, takers, seed):
         self.tools = tools
         self.images = images
-        self.takers = takers  # {filesystem: by what pages of its files leave}
+        self.takers = takers  # {filesystem: how pages of its files leave}
         self.seed = seed
 
 
@@ -131,7 +130,7 @@ def show(cell, fs, outcome, seconds):
 
 
 def show_oracle(outcome):
-    """What the oracle expects of all files together."""
+    """The oracle's expectation for all files together."""
     sums = result.counters(outcome)
     print("        " + " ".join(f"{k}={v['expected']}" for k, v in sums.items() if v["expected"]))
     for note in outcome.notes:
@@ -162,14 +161,14 @@ def cell_text(outcome):
 
 
 def shares(cells, args):
-    """By filesystem, the cells that run there."""
+    """For each filesystem, the cells that run there."""
     if args.in_turn:
         return {fs: cells[i::len(args.fs)] for i, fs in enumerate(args.fs)}
     return {fs: cells for fs in args.fs}
 
 
 class Results:
-    """Outcomes of the cells, shown and written after each, so that a guest that dies loses none."""
+    """Results of the cells, printed and stored after each, so that a guest that dies loses none."""
 
     def __init__(self, args, looks):
         self.args = args
@@ -194,7 +193,7 @@ class Results:
 
 
 def run_all(args, env, looks):
-    """Runs the filesystems in parallel, and then the cells that must be alone."""
+    """Runs the filesystems in parallel, and then the cells that must run alone."""
     results = Results(args, looks)
     cells = [c for c in all_cells(env.tools) if wanted(c.name, args.only)]
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -209,7 +208,7 @@ def run_all(args, env, looks):
 
 
 def summary(results):
-    """An absent counter is not a failure, nor is it exact: its cell is among the skipped ones."""
+    """An absent counter is neither a failure nor exact: its cell counts as skipped."""
     count = {"passed": 0, "failed": 0, "absent": 0, "skipped": 0}
     lacking = unexplained = 0
     for (name, fs), outcomes in results.items():
@@ -250,7 +249,7 @@ def main():
     if os.geteuid():
         print("truth tests need root: loop devices, BPF, cgroups", file=sys.stderr)
         return SKIP
-    # A database of a failed cell is kept for whoever looks into it.
+    # The database of a failed cell is kept for examination.
     work = tempfile.mkdtemp(prefix="cachemon-truth-db.", dir=os.path.abspath(args.dir))
     databases = os.path.join(work, "db")
     os.mkdir(databases)

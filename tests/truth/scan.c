@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Presence of pages by the looks that were chosen; where both are taken, they must agree. */
+/* The presence of pages by the chosen ways; if both are used, they must agree. */
 #include <err.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "bitmap.h"
 #include "oracle.h"
 
-/* cachestat(2) may overlook a page for one call, see cachestat.c: more than that is a difference.
- */
+/* cachestat(2) may overlook a page for one call, see cachestat.c: a longer absence is a
+ * difference. */
 #define ROUNDS 16
 
 uint64_t scan_count(int fd, uint64_t nr)
@@ -27,7 +27,7 @@ static bool first_difference(const struct oracle *o, const uint64_t *map, uint64
 	return false;
 }
 
-/* map holds what cachestat(2) says of the range. */
+/* map has the answer of cachestat(2) for the range. */
 static bool agreed(struct oracle *o, const uint64_t *map, uint64_t first, uint64_t nr, int round)
 {
 	uint64_t page;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * When all that this process has asked a device for is there. A disk's count of requests in flight
- * is no proof of it: it has neither a request that waits in a throttle, nor one whose data came and
- * whose completion waits for its turn as a softirq; the pages of both are not up to date. So the
- * sectors that came are held against those that were asked for, and as they are counted right
- * before the pages are up to date, a grace period ends the softirq that counted them.
+ * Whether everything that this process requested from a device has arrived. A disk's count of
+ * requests in flight does not prove it: it lacks requests that wait in a throttle, and those whose
+ * data has arrived but whose completion still waits for its softirq; the pages of both are not up
+ * to date. So the sectors that arrived are compared with those requested. They are counted right
+ * before the pages become up to date, so a grace period waits for the softirq that counted them.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -21,24 +21,24 @@
 
 #include "op.h"
 
-/* Of requests of others, which may move pages of the file as well: out of a scheduler's hands
- * within this many idle looks. */
+/* For requests of others, which may move pages of the file too: they leave the scheduler within
+ * this many idle looks. */
 #define IDLE_LOOKS 20
-/* Nothing comes any more of what was asked for: it was asked of another device. */
+/* The missing data does not arrive any more: it was requested from another device. */
 #define STUCK_NS 20000000000ULL
 
 struct counts {
 	unsigned long long done, sectors, in_flight;
-	bool served; /* a server is between, which asks the disk for what it lacks itself */
+	bool served; /* a server in between, which reads from the disk on a miss */
 };
 
-/* Where the last wait ended. */
+/* The end of the last wait. */
 static _Thread_local struct {
 	dev_t dev;
 	uint64_t sectors, asked;
 } since;
 
-/* Requests that servers were sent and have not answered. */
+/* Requests sent to servers and not yet answered. */
 static unsigned long long asked_of_servers(void)
 {
 	FILE *f = fopen("/proc/self/mountstats", "re");
@@ -54,8 +54,8 @@ static unsigned long long asked_of_servers(void)
 	return asked;
 }
 
-/* The disk below a filesystem whose files have another device number, as whoever made it says:
- * "MAJ:MIN", and " served" when a server is between. */
+/* The disk of a filesystem whose files have another device number, as set by its creator:
+ * "MAJ:MIN", followed by " served" if a server is in between. */
 static dev_t disk_below(dev_t dev, bool *ret_served)
 {
 	unsigned int maj = major(dev), min = minor(dev);
@@ -70,7 +70,7 @@ static dev_t disk_below(dev_t dev, bool *ret_served)
 	return makedev(maj, min);
 }
 
-/* Asked for thousands of times, so the file is kept open. */
+/* Read thousands of times, so the file stays open. */
 static struct counts device_counts(dev_t dev)
 {
 	static _Thread_local dev_t of;
@@ -105,7 +105,7 @@ static struct counts device_counts(dev_t dev)
 	return c;
 }
 
-/* Sectors that this process asked any device for, with its threads and the children that ended. */
+/* Sectors that this process requested from any device, with its threads and ended children. */
 static uint64_t asked(void)
 {
 	struct rusage self, children;
@@ -122,7 +122,8 @@ static void mark(dev_t dev)
 	since.asked = asked();
 }
 
-/* Nothing was asked for since the last wait, by anybody: as with most calls, and looks are many. */
+/* Nothing was requested since the last wait, by anybody: true for most calls, and looks are
+ * frequent. */
 static bool nothing_new(dev_t dev)
 {
 	struct counts c = device_counts(dev);
@@ -130,7 +131,7 @@ static bool nothing_new(dev_t dev)
 	return !c.in_flight && c.sectors == since.sectors && asked() == since.asked;
 }
 
-/* False: they do not come. A forked process begins with less than its parent's asked. */
+/* False: the data does not arrive. A forked process begins with less than its parent requested. */
 static bool wait_for_sectors(dev_t dev)
 {
 	uint64_t last = since.sectors, moved = now_ns();

@@ -3,12 +3,12 @@
  * wl list                          patterns and the setup each needs
  * wl prepare SETUP PATH            makes the files
  * wl run PATTERN PATH OUT [SEED] [join=CGROUP]... [ready=FILE go=FIFO]
- *                                  performs the pattern, writes what must be reported to OUT
- * wl scan PATH...                  pages of each file that are in the cache
- * wl plain PATH                    reads the file, looking at nothing
- * wl looks                         how it asks what is cached; WL_ORACLE can name another way
+ *                                  performs the pattern, writes the expected report to OUT
+ * wl scan PATH...                  cached pages of each file
+ * wl plain PATH                    reads the file, without any look
+ * wl looks                         how it detects cached pages; WL_ORACLE selects another way
  *
- * Exits with 77, saying why, where the kernel lacks what the pattern needs.
+ * Exits with 77 and a reason if the kernel lacks a feature that the pattern needs.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -133,8 +133,8 @@ static void join_cgroup(const char *dir)
 	close(fd);
 }
 
-/* Says that it is ready, and waits until nobody holds the other end of the FIFO any more. It has
- * its own end before it says so: whoever opens a FIFO too late waits for a second release. */
+/* Reports that it is ready, and waits until the FIFO has no writer any more. It opens its own
+ * end before that: a reader that opens a FIFO too late would wait for a second release. */
 static void wait_for_go(const char *ready, const char *go)
 {
 	int fd = open(go, O_RDONLY | O_CLOEXEC), said;
@@ -162,11 +162,11 @@ static int run(int argc, char **argv)
 	p = find_pattern(argv[2]);
 	looks();
 	w.path = argv[3];
-	/* Its own faults and evictions must not look like those of the file. */
+	/* So that its own faults and evictions are not mistaken for those of the file. */
 	if (!oracle_may_go_on(mlockall(MCL_CURRENT)))
 		err(1, "mlockall");
-	/* Newer kernels (seen on 7.2) make huge pages of the files that a process has mapped, and
-	 * khugepaged reads what is missing in them: pages that come beside the pattern. */
+	/* Newer kernels (seen on 7.2) make huge pages of mapped files, and khugepaged reads the
+	 * missing parts: pages outside of the pattern. */
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
 		err(1, "PR_SET_THP_DISABLE");
 	for (int i = 5; i < argc; i++) {

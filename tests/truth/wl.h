@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A workload: one named pattern on files of its own. Owns the pattern table and what a pattern
- * gets to work with. Which files a pattern finds is its setup, made before it is watched.
+ * A workload: one named pattern on its own files. Has the table of patterns and what a pattern
+ * works with. The setup of a pattern, its files, is made before the watch.
  */
 #ifndef WL_H
 #define WL_H
@@ -11,7 +11,7 @@
 
 #include "op.h"
 
-/* The file of every setup but small: not a whole number of pages. */
+/* The file of every setup except small: not a whole number of pages. */
 #define FILE_BYTES	    ((32ULL << 20) - 1234)
 #define MIB		    (1ULL << 20)
 #define SMALL_DIRECTORIES   30
@@ -20,12 +20,12 @@
 
 /* X(name): setups of wl prepare. */
 #define WL_SETUPS(X)                                                                               \
-	X(cold)	  /* one file, none of it in the cache */                                          \
-	X(warm)	  /* one file, all of it in the cache */                                           \
+	X(cold)	  /* one file, not cached */                                                       \
+	X(warm)	  /* one file, fully cached */                                                     \
 	X(sparse) /* one file, half of it holes */                                                 \
 	X(many)	  /* PATH and PATH.1, PATH.2, PATH.3, cold */                                      \
 	X(small)  /* PATH is a directory of 30 directories of 100 small files, cold */             \
-	X(big)	  /* one file of 30 % of memory, all of it a hole */                               \
+	X(big)	  /* one file of 30 % of memory, sparse */                                         \
 	X(medium) /* PATH and PATH.1 of 64 MiB */
 
 enum setup {
@@ -66,7 +66,7 @@ struct opener wl_open(struct wl *w, unsigned int n);
 void wl_file_name(const struct wl *w, unsigned int n, char *ret_name, size_t size);
 uint64_t wl_random(struct wl *w, uint64_t below);
 void wl_value(struct wl *w, const char *name, uint64_t value);
-/* DONTNEED over everything: each pattern ends with it where fates are to be seen settled. */
+/* DONTNEED over everything: a pattern ends with it if its fates must be settled. */
 void wl_drop(struct opener *s);
 
 /* prepare.c */

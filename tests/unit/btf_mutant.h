@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A kernel's BTF cut down to the hooks of a table and what chooses the build, with one thing in it
- * made different on the way. Owns the copying: all of it by libbpf's own calls.
+ * The BTF of a kernel, reduced to the hooks of a table and the types that choose the build, with
+ * one change. libbpf's own calls do the copying.
  */
 #ifndef BTF_MUTANT_H
 #define BTF_MUTANT_H
@@ -10,19 +10,19 @@
 
 #include <bpf/btf.h>
 
-#define SNEAKED	 "sneaked_in" /* a pointer to this structure is the type nobody expects */
+#define SNEAKED	 "sneaked_in" /* a pointer to this structure is of no known type */
 #define RENAMED	 "renamed_in"
 #define ARGS_MAX 16
 
 enum change {
 	CHANGE_NOTHING,
-	CHANGE_GONE,	   /* the function or the typedef of the tracepoint has another name */
-	CHANGE_ARG_ADDED,  /* at the end */
+	CHANGE_GONE,	   /* the function or the typedef of the tracepoint is renamed */
+	CHANGE_ARG_ADDED,  /* appended */
 	CHANGE_ARG_LOST,   /* the last */
-	CHANGE_ARG,	   /* argument nr is of another type */
-	CHANGE_RETURN,	   /* returns another type */
-	CHANGE_TYPE,	   /* the structure or typedef has another name, wherever it is used */
-	CHANGE_HELPER_GONE /* the enumerator has another name */
+	CHANGE_ARG,	   /* argument nr has another type */
+	CHANGE_RETURN,	   /* another return type */
+	CHANGE_TYPE,	   /* the structure or typedef is renamed wherever it is used */
+	CHANGE_HELPER_GONE /* the enumerator is renamed */
 };
 
 struct mutation {
@@ -30,7 +30,7 @@ struct mutation {
 	bool tracepoint;
 	const char *target;
 	int nr;
-	const char *name; /* of the type or enumerator */
+	const char *name; /* name of the type or enumerator */
 };
 
 struct btf_copy {
@@ -38,7 +38,7 @@ struct btf_copy {
 	struct btf *to;
 	const struct mutation *m;
 	int sneaked;
-	int ids[]; /* by number in from; 0: not copied yet */
+	int ids[]; /* new id, by id in from; 0: not copied yet */
 };
 
 static inline int copied(int id)
@@ -70,7 +70,7 @@ static inline int copy_enum(struct btf_copy *c, const struct btf_type *t)
 	return id;
 }
 
-/* Structures without their members, functions that are pointed to without their arguments. */
+/* Structures become empty; the functions that pointers refer to lose their arguments. */
 static inline int copy_type(struct btf_copy *c, uint32_t from)
 {
 	const struct btf_type *t = btf__type_by_id(c->from, from);
@@ -119,7 +119,7 @@ static inline int copy_type(struct btf_copy *c, uint32_t from)
 static inline int copy_proto(struct btf_copy *c, const struct btf_type *proto, enum change change)
 {
 	const struct btf_param *params = btf_params(proto);
-	/* The first of a tracepoint's is what was registered with it. */
+	/* The first argument of a tracepoint is the data it was registered with. */
 	int skip = c->m->tracepoint;
 	int ret = copy_type(c, proto->type);
 	int nr = btf_vlen(proto);
@@ -180,7 +180,7 @@ static inline void copy_hook(struct btf_copy *c, bool tracepoint, const char *pr
 				     proto));
 }
 
-/* Those hooks alone, with the change made. */
+/* Only those hooks, with the change applied. */
 static inline struct btf *btf_mutant(const struct btf *from, const struct kernel_hook *hooks,
 				     size_t nr, const struct mutation *m)
 {
@@ -201,7 +201,7 @@ static inline struct btf *btf_mutant(const struct btf *from, const struct kernel
 		bool tracepoint = is_tracepoint(hooks[i].kind);
 		bool again = false;
 
-		/* A function is there once, however it is hooked. */
+		/* A function is copied once, even if it has several hooks. */
 		for (size_t k = 0; k < i; k++)
 			again |= is_tracepoint(hooks[k].kind) == tracepoint &&
 				 !strcmp(hooks[k].target, hooks[i].target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What CACHEMON_PROBES calls a build of the probes. */
+/* The name of a build of the probes, as in CACHEMON_PROBES. */
 #ifndef BUILD_NAME_H
 #define BUILD_NAME_H
 

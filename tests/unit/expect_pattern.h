@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of pattern names share. */
+/* Shared by the tests of pattern names. */
 #ifndef EXPECT_PATTERN_H
 #define EXPECT_PATTERN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs read, access by access, one function a way of reading. Owns nothing else. */
+/* Ways in which programs read, access by access: one function for each way. */
 #ifndef MADE_READS_H
 #define MADE_READS_H
 
@@ -7,7 +7,7 @@
 
 enum { PAGE = 4096, FILE_PAGES = 1024, MOST = 40000 };
 
-/* What a program reads, access by access. */
+/* The accesses of a program, in order. */
 struct made {
 	struct access a[MOST];
 	size_t nr;
@@ -92,7 +92,7 @@ static inline void make_random(struct made *m)
 		add(m, next(m) % FILE_PAGES * PAGE, PAGE, 0);
 }
 
-/* One descriptor a read, as a loader that opens for each record. */
+/* One descriptor per read, like a loader that opens a file for each record. */
 static inline void make_random_opened(struct made *m)
 {
 	for (uint32_t i = 0; i < 600; i++)
@@ -120,7 +120,7 @@ static inline void make_shuffled(struct made *m)
 	}
 }
 
-/* A MiB at a time, by 16 KiB: hardly a step is a jump. */
+/* 1 MiB at a time in reads of 16 KiB: almost no step is a jump. */
 static inline void make_large_records(struct made *m)
 {
 	uint32_t order[64];
@@ -142,7 +142,7 @@ static inline void make_one_shuffled(struct made *m)
 		add(m, (uint64_t)order[i] * PAGE, PAGE, 0);
 }
 
-/* The same permutation in each epoch. */
+/* The same permutation in every epoch. */
 static inline void make_fixed_order(struct made *m)
 {
 	uint32_t order[FILE_PAGES];
@@ -160,7 +160,7 @@ static inline void make_interleaved(struct made *m)
 			add(m, (stream * FILE_PAGES / 3 + i) * PAGE, PAGE, 0);
 }
 
-/* From stream to stream it is one step, seven times of eight. */
+/* The step from stream to stream is the same in seven of eight cases. */
 static inline void make_eight_streams(struct made *m)
 {
 	for (uint64_t i = 0; i < FILE_PAGES / 8; i++)
@@ -168,7 +168,7 @@ static inline void make_eight_streams(struct made *m)
 			add(m, (stream * FILE_PAGES / 8 + i) * PAGE, PAGE, 0);
 }
 
-/* 64 rows, column by column: a step that comes back to where it was is still one. */
+/* 64 rows read column by column: returning to the start still counts as one stride. */
 static inline void make_columns(struct made *m)
 {
 	for (uint64_t column = 0; column < 4; column++)
@@ -176,7 +176,7 @@ static inline void make_columns(struct made *m)
 			add(m, (row * FILE_PAGES / 64 + column) * PAGE, PAGE, 0);
 }
 
-/* Streams with a description each are each sequential. */
+/* Streams with an open file each are all sequential. */
 static inline void make_sharded(struct made *m)
 {
 	for (uint64_t i = 0; i < FILE_PAGES / 4; i++)

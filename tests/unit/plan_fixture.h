@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A made-up machine for the tests of plan/: a directory that stands for /, whose files a test
- * writes, and the BTF of real kernels in it. Owns that directory; removed by fake_root_remove().
+ * A fake machine for the tests of plan/: a directory used as /, with files that a test writes and
+ * the BTF of real kernels. fake_root_remove() removes it.
  */
 #ifndef PLAN_FIXTURE_H
 #define PLAN_FIXTURE_H
@@ -45,7 +45,7 @@ static inline void fake_root_remove(struct fake_root *root)
 	assert_int_equal(nftw(root->dir, fake_root_unlink, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* An empty file at path (absolute, inside of the root), its directories made. */
+/* Creates an empty file at path (absolute, below the root) and its directories. */
 static inline int fake_root_open(const struct fake_root *root, const char *path)
 {
 	char full[PATH_MAX];
@@ -70,7 +70,7 @@ static inline void fake_root_write(const struct fake_root *root, const char *pat
 	close(fd);
 }
 
-/* The BTF of kernel "6.18" as this machine's. Needs xz (Debian: xz-utils). */
+/* Installs the BTF of kernel "6.18". Needs xz (Debian: xz-utils). */
 static inline void fake_root_btf(const struct fake_root *root, const char *kernel)
 {
 	char packed[PATH_MAX];

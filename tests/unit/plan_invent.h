@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Invented kernels and what holds for the plan of any kernel, for the tests of plan/probe_plan
- * and plan/probe_table.
+ * Invented kernels, and rules that every plan obeys, for the tests of plan/probe_plan and
+ * plan/probe_table.
  */
 #ifndef PLAN_INVENT_H
 #define PLAN_INVENT_H
@@ -15,7 +15,8 @@
 #define G(group)   (1U << GROUP_##group)
 #define ALL_GROUPS ((1U << GROUP_NR) - 1)
 
-/* A kernel that has every hook of the table with its first known prototype, and takes all. */
+/* A kernel with every hook of the table in its first known prototype, which accepts all
+ * programs. */
 static inline void invent(const struct probe_table *table, struct kernel_caps *caps)
 {
 	unsetenv("CACHEMON_PROBES");
@@ -45,7 +46,7 @@ static inline struct kernel_hook *hook_of(struct kernel_caps *caps, enum hook_ki
 	return h;
 }
 
-/* None of the candidates before the row can be had, and it can. */
+/* The candidates before the row are unavailable; the row itself is available. */
 static inline void leave_row(struct kernel_caps *caps, const struct probe_table *table, size_t row)
 {
 	const struct probe_candidate *c = &table->rows[row];
@@ -66,7 +67,7 @@ static inline void assert_contains(const char *text, const char *part)
 		fail_msg("'%s' does not contain '%s'", text, part);
 }
 
-/* What every plan obeys, whatever the kernel. */
+/* Rules that every plan obeys, on any kernel. */
 static inline void check_plan(const struct probe_plan *plan)
 {
 	char why[PLAN_REASON_MAX];

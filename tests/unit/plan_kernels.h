@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernels whose BTF the tests have, and the ways to hook that a machine may leave them. Owns
- * how a plan is made from such a pair.
+ * The kernels whose BTF the tests have, and the kinds of hooks that a machine may allow. Makes a
+ * plan from each such pair.
  */
 #ifndef PLAN_KERNELS_H
 #define PLAN_KERNELS_H
@@ -31,7 +31,7 @@ static inline struct hook_support all_work(enum hook_kind kind, const struct btf
 	return (struct hook_support){TRIAL_WORKS, 0};
 }
 
-/* The facts of the kernel in root, all of whose kinds of hook work. */
+/* The facts of the kernel in root; all kinds of hooks work. */
 static inline void read_kernel(const struct fake_root *root, struct kernel_caps *caps)
 {
 	struct kernel_env env = {root->dir, KERNEL_KINDS_ALL, all_work, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A resolver with a directory of its own, and name records to try it on. Failures fail the test.
- * Include after cmocka.h.
+ * A resolver with its own directory, and name records to resolve. Failures fail the test. Include
+ * after cmocka.h.
  */
 #ifndef RESOLVE_WORLD_H
 #define RESOLVE_WORLD_H
@@ -12,14 +12,14 @@
 #define DEV(major, minor) ((uint32_t)(major) << 20 | (uint32_t)(minor))
 #define NELEMS(a)	  (sizeof(a) / sizeof((a)[0]))
 
-enum { NOBODY = 999999 }; /* a tgid that no /proc here has */
+enum { NOBODY = 999999 }; /* a tgid that does not exist in /proc */
 
 struct world {
 	struct scratch s;
 	struct resolver *r;
 };
 
-/* The components of path, leaf first, into record. */
+/* Writes the components of path, leaf first, into record. */
 static inline size_t fill(struct name_record *record, const char *path, uint32_t flags,
 			  uint32_t dev, uint32_t tgid)
 {

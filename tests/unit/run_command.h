@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Running a command as watch does, its stdout caught. Failures fail the test. Include after
+ * Runs a command as watch does and captures its stdout. Failures fail the test. Include after
  * cmocka.h.
  */
 #ifndef RUN_COMMAND_H
@@ -12,7 +12,7 @@
 
 #include "cachemon/job/command.h"
 
-/* Far more than anything here takes; only a failure waits for it. */
+/* Much longer than anything here takes; only a failure waits that long. */
 enum { PATIENCE_MS = 20000 };
 
 static const struct invoker self = {.switched = false};
@@ -33,7 +33,7 @@ static inline int ended_status(struct command *c)
 	return status;
 }
 
-/* A command with its stdout in a pipe; *ret_out is the pipe's end to read. */
+/* Starts a command with its stdout in a pipe; *ret_out is the read end. */
 static inline struct command *prepare(const char *const argv[], const struct invoker *inv,
 				      int *ret_out)
 {
@@ -65,7 +65,7 @@ static inline void read_all(int fd, char *text, size_t size)
 	close(fd);
 }
 
-/* Run to the end; the status of it and what it wrote. */
+/* Runs it to the end; returns its status and its output. */
 static inline int run(const char *const argv[], const struct invoker *inv, char *text, size_t size)
 {
 	struct errtext err = {""};

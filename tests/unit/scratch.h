@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A directory of a test's own: made below TMPDIR, filled by relative paths, removed with all that
- * is in it. Failures fail the test.
+ * A temporary directory of a test: made below TMPDIR, filled by relative paths, removed with its
+ * content. Failures fail the test.
  */
 #ifndef SCRATCH_H
 #define SCRATCH_H
@@ -36,7 +36,7 @@ static inline const char *scratch_path(const struct scratch *s, const char *name
 	return buf;
 }
 
-/* The directories of name, and name itself when it ends with '/'. */
+/* Creates the directories of name, including name itself if it ends with '/'. */
 static inline void scratch_mkdir(const struct scratch *s, const char *name)
 {
 	char path[PATH_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Access as the invoker: what the kernel then refuses, and that all of it is taken back.
+/* Access as the invoker: the kernel refuses what the invoker may not do, and all changes are
+ * undone afterwards.
  * LINK: access */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 
 enum { NOBODY = 65534 };
 
-static gid_t groups[] = {4242, NOBODY}; /* the kernel sorts them */
+static gid_t groups[] = {4242, NOBODY}; /* the kernel sorts groups */
 static const struct invoker nobody = {
 	.uid = NOBODY, .gid = NOBODY, .groups = groups, .nr_groups = 2, .switched = true};
 
@@ -76,7 +77,7 @@ static void test_there_and_back(void **state)
 	assert_memory_equal(within.groups, groups, sizeof(groups));
 }
 
-/* What the run does not use at the moment is not effective afterwards either. */
+/* Capabilities that are not effective before are not effective afterwards. */
 static void test_part_of_the_rights(void **state)
 {
 	const uint64_t some = PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
@@ -93,7 +94,7 @@ static void test_part_of_the_rights(void **state)
 	assert_int_equal(privileges_use(all), 0);
 }
 
-/* Without the right to set groups nothing is changed. */
+/* Without the right to set groups, nothing is changed. */
 static void test_refused(void **state)
 {
 	struct identity before, after;
@@ -124,7 +125,7 @@ static void test_root_alone(void **state)
 	assert_memory_equal(&before, &within, sizeof(before));
 }
 
-/* Files of root, of its group, and a setting of the kernel that asks for the effective user. */
+/* Files of root and of its group, and a setting for which the kernel checks the effective user. */
 static void test_what_is_refused(void **state)
 {
 	static const mode_t modes[] = {0600, 0660, 0640, 0400};
@@ -169,7 +170,7 @@ static void test_kinds(void **state)
 	scratch_new(&s);
 	snprintf(path, sizeof(path), "%s/fifo", s.dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	/* Nobody writes to it: an open that waits would never return. */
+	/* It has no writer: a blocking open would never return. */
 	assert_int_equal(access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR), -EINVAL);
 	assert_int_equal(access_read(AT_FDCWD, path, 100, &text, &len), -EINVAL);
 	assert_string_equal(access_strerror(-EINVAL), "not a regular file");
@@ -229,7 +230,8 @@ static void assert_denied(int error, const char *want)
 	assert_string_equal(text, want);
 }
 
-/* As whom a file was refused, and to whom sudo's caller is a stranger. */
+/* The error names the user to whom a file was refused; another user than sudo's caller is a
+ * stranger. */
 static void test_denied(void **state)
 {
 	struct access saved;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* What `advise` prints, against golden files. */
+/* The output of `advise`, compared with golden files. */
 #include "fixtures/golden_files.h"
 #include "fixtures/report/golden.h"
 
 #include "advisor/rules/rule_set.h"
 #include "cachemon/base/errtext.h"
 
-/* A rule of a site with all that a finding can have, and a lesser one of the same cause. */
+/* A site rule with every field a finding can have, and a weaker rule with the same cause. */
 static const char rule[] =
 	"-- id: %s\n-- title: a rule of a site\n-- version: 1\n-- severity: always medium\n"
 	"SELECT job_id, 'directory' AS subject_kind, x'2f643b1b5b333196' AS subject, "
@@ -79,7 +79,7 @@ static void golden(void **state)
 	}
 }
 
-/* The keys of the outer contract, and one finding merged into the other. */
+/* The keys of the external contract; one finding is merged into the other. */
 static void json(void **state)
 {
 	char *text = advise(*state, REPORT_JSON);
@@ -120,13 +120,13 @@ static void json(void **state)
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.evidence.1.value")));
 	assert_true(cJSON_IsTrue(at(root, "jobs.0.findings.0.subject.name_escaped")));
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged.0.action")));
-	/* It is in the list as well, with the same evidence. */
+	/* It is also in the list, with the same evidence. */
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged_into")));
 	assert_string_equal(at(root, "jobs.0.findings.1.id")->valuestring, "site-lesser");
 	assert_string_equal(at(root, "jobs.0.findings.1.merged_into")->valuestring, "site-great");
 	assert_string_equal(at(root, "jobs.0.findings.1.evidence.0.id")->valuestring, "E3");
 	assert_non_null(at(root, "jobs.0.findings.1.gain.value"));
-	/* A fifth of the bound, times the confidence. */
+	/* One fifth of the bound, times the confidence. */
 	assert_true(at(root, "jobs.0.findings.0.order_s")->valuedouble == 12.5 * 0.2 * 0.75);
 	assert_string_equal(at(root, "jobs.0.answer")->valuestring, "fix");
 	cJSON_Delete(root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* The analysis of a run: needs, NULL that is never 0, rules that run last, and what the views say.
- */
+/* The analysis of a run: needs, NULL that never becomes 0, rules that run last, and the content
+ * of the views. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static double ask_real(struct fixture *f, const char *sql)
 	return v;
 }
 
-/* The views stay for the test to look at. */
+/* Keeps the views, so that the test can query them. */
 static void views(struct fixture *f)
 {
 	const char *what = "";
@@ -44,7 +44,7 @@ static void views(struct fixture *f)
 		fail_msg("%s: %s", what, sqlite3_errmsg(f->sql));
 }
 
-/* Waste enough for prefetch-waste, in a directory. */
+/* Enough waste in a directory for prefetch-waste. */
 static void put_waste(struct fixture *f)
 {
 	fixture_zero(f, "job");
@@ -73,12 +73,12 @@ static void test_a_finding(void **state)
 	assert_non_null(found);
 	assert_memory_equal(found->subject.data, "/d\xff", 4);
 	assert_non_null(found->note);
-	/* The connection is as it was: no view, no table, no change, no guard. */
+	/* The connection is unchanged: no view, no table, no change, no guard. */
 	assert_int_equal(ask(f, "SELECT count(*) FROM temp.sqlite_schema"), 0);
 	assert_int_equal(ask(f, "PRAGMA query_only"), 0);
 	fixture_sql(f, "UPDATE job SET name = 'x' WHERE id = 1");
 	analysis_free(&a);
-	/* And once more on the same. */
+	/* A second analysis of the same database. */
 	a = world_analyse(f);
 	assert_non_null(world_finding(&a, "prefetch-waste"));
 	analysis_free(&a);
@@ -117,14 +117,14 @@ static void test_needs_of_tables(void **state)
 	world_write(f, "fact.sql", NEEDS("fact", "facts: v_advice.used"));
 	fixture_zero(f, "job");
 	a = world_analyse(f);
-	/* Nothing happened: that was measured. */
+	/* Measured as 0: nothing happened. */
 	assert_non_null(world_finding(&a, "events"));
 	assert_string_equal(world_unjudged(&a, "devices"), "the run has no fact of a device");
 	assert_string_equal(world_unjudged(&a, "curves"), "the run has no miss-ratio curve");
 	assert_non_null(world_finding(&a, "fact"));
 	analysis_free(&a);
 
-	/* Pages were reclaimed, and nothing says for whom: nobody looked. */
+	/* Reclaim took pages, and interference was not recorded. */
 	fixture_sql(f, "UPDATE job SET evicted_reclaim_kswapd = 5000 WHERE id = 1");
 	a = world_analyse(f);
 	assert_null(world_finding(&a, "events"));
@@ -177,7 +177,7 @@ static bool passed(const struct analysis *a, const char *id)
 	return false;
 }
 
-/* Many pages were dropped by advice and came back, and how many each call dropped is not known. */
+/* Advice dropped many pages, which came back. How many each call dropped is not known. */
 static void test_dropped_unknown(void **state)
 {
 	struct fixture *f = *state;
@@ -201,12 +201,12 @@ static void test_dropped_unknown(void **state)
 	assert_string_equal(world_unjudged(&a, "dontneed-harmful"),
 			    "how many pages DONTNEED dropped in /d was not measured");
 	analysis_free(&a);
-	/* Too few came back, whoever dropped them. */
+	/* Too few came back, whatever dropped them. */
 	fixture_sql(f, "UPDATE directory SET refaults = 1000");
 	a = world_analyse(f);
 	assert_true(passed(&a, "dontneed-harmful"));
 	analysis_free(&a);
-	/* Known: enough of them, and none. */
+	/* Known: once enough of them came back, once none. */
 	fixture_sql(f,
 		    "UPDATE directory SET refaults = 4000; UPDATE advice SET pages_dropped = 5000");
 	a = world_analyse(f);
@@ -218,8 +218,8 @@ static void test_dropped_unknown(void **state)
 	analysis_free(&a);
 }
 
-/* A job that hits all the time for a second, and a rule that finds so many seconds of gain in it.
- */
+/* A job that hits all the time for a second, and a rule that finds a gain of so many seconds in
+ * it. */
 static struct analysis analyse_gain(struct fixture *f, const char *gain, const char *method)
 {
 	char text[1024];
@@ -236,7 +236,7 @@ static struct analysis analyse_gain(struct fixture *f, const char *gain, const c
 	return world_analyse(f);
 }
 
-/* No job with a fix that gains 30 % is graded A; below the floor nothing is worth changing. */
+/* A job with a fix that gains 30 % is not graded A; below the floor nothing is worth changing. */
 static void test_grade_says_the_same(void **state)
 {
 	static const struct {
@@ -247,7 +247,7 @@ static void test_grade_says_the_same(void **state)
 	} cases[] = {
 		{"0.3", "measured", SEVERITY_LOW, ANSWER_FIX, 'C'},
 		{"0.3", "model", SEVERITY_LOW, ANSWER_FIX, 'C'},
-		/* At most 30 %: it may gain nothing. */
+		/* A bound of 30 %: the gain may be 0. */
 		{"0.3", "bound", SEVERITY_LOW, ANSWER_FIX, 'A'},
 		{"0.05", "measured", SEVERITY_LOW, ANSWER_FIX, 'A'},
 		{"0.009", "measured", SEVERITY_INFO, ANSWER_NOTHING, 'A'},
@@ -269,7 +269,8 @@ static void test_grade_says_the_same(void **state)
 	}
 }
 
-/* Judged and not found: neither what was found, nor what could not be judged, nor who sums up. */
+/* The rules that were judged and did not fire: without findings, rules that could not be judged,
+ * and summary rules. */
 static void test_passed(void **state)
 {
 	struct fixture *f = *state;
@@ -289,8 +290,8 @@ static void test_passed(void **state)
 }
 
 /*
- * A row of every table with all that may be NULL being NULL: whatever a rule makes of that was made
- * of nothing. The needs are left aside, so that each query really runs.
+ * A row in every table, with every nullable column NULL: a finding would rest on nothing. Needs are
+ * skipped, so that each query runs.
  */
 static void put_nulls(struct fixture *f)
 {
@@ -317,7 +318,7 @@ static void put_nulls(struct fixture *f)
 			*kind);
 }
 
-/* Of the models too: a name, and nothing measured. */
+/* Rows of the models too: a name, and nothing measured. */
 static void put_null_models(struct fixture *f)
 {
 	static const char *const patterns[] = {
@@ -363,7 +364,7 @@ static void test_null_is_not_0(void **state)
 	assert_int_equal(rule_set_load(NULL, &set), 0);
 	views(f);
 	put_null_models(f);
-	/* The queries meet rows, not empty tables. */
+	/* Makes sure that the queries meet rows, not empty tables. */
 	assert_int_equal(ask(f, "SELECT count(*) FROM v_job"), 1);
 	assert_int_equal(ask(f, "SELECT count(*) FROM v_file WHERE pattern IS NOT NULL"), 1);
 	assert_int_equal(ask(f, "SELECT count(*) FROM v_directory"), 1);
@@ -375,7 +376,8 @@ static void test_null_is_not_0(void **state)
 	rule_set_free(&set);
 }
 
-/* The same through the whole of it: nothing found, and each rule either silent or not judged. */
+/* The same through the whole analysis: no findings, and each rule is either silent or not
+ * judged. */
 static void test_nothing_measured(void **state)
 {
 	struct fixture *f = *state;
@@ -398,7 +400,7 @@ static void test_nothing_measured(void **state)
 	analysis_free(&a);
 }
 
-/* What a job has read twice is told by the sizes of its files, where each is known. */
+/* How often a job read its data follows from the sizes of its files, if all are known. */
 static void test_size_of_the_data(void **state)
 {
 	struct fixture *f = *state;
@@ -414,7 +416,7 @@ static void test_size_of_the_data(void **state)
 	a = world_analyse(f);
 	assert_false(a.jobs[0].ceiling.epochs.known);
 	analysis_free(&a);
-	/* Of a file that was read in part no more than that part. */
+	/* A file that was read in part counts with that part only. */
 	fixture_sql(f, "UPDATE file SET size_bytes = 1 << 40 WHERE id = 2");
 	a = world_analyse(f);
 	assert_true(a.jobs[0].ceiling.epochs.known);
@@ -449,7 +451,7 @@ static void test_old_database(void **state)
 	fixture_end(&f);
 }
 
-/* What the views derive, against arithmetic by hand. */
+/* Derived columns of the views, compared with arithmetic by hand. */
 static void test_views_by_hand(void **state)
 {
 	struct fixture *f = *state;
@@ -481,8 +483,8 @@ static void test_views_by_hand(void **state)
 	assert_int_equal(ask(f, "SELECT memory_pages FROM v_run"), 262144);
 }
 
-/* Of a sliced run no rule has a figure that only the per-read hook sees, nor fates that are open.
- */
+/* In a sliced run, rules have no figures that only the per-read hook measures, and no open
+ * fates. */
 static void test_sliced(void **state)
 {
 	struct fixture *f = *state;
@@ -507,7 +509,7 @@ static const struct analysis_verdict *verdict_of_run(struct fixture *f, struct a
 	return &ret->verdicts[0];
 }
 
-/* All that readahead(2) brought was read: a sixth of it in slices, the rest by nobody's eyes. */
+/* All pages that readahead(2) brought were read: a sixth of them in slices, the rest unobserved. */
 static void test_fates_that_nobody_followed(void **state)
 {
 	struct fixture *f = *state;
@@ -525,14 +527,14 @@ static void test_fates_that_nobody_followed(void **state)
 		assert_null(v->verdict);
 		analysis_free(&a);
 	}
-	/* The slices saw most of them used at once: how many readers waited is not known. */
+	/* The slices saw most of them used at once. How many readers waited is not known. */
 	fixture_sql(f, "UPDATE advice SET used = 10240, untracked = 2048");
 	assert_null(verdict_of_run(f, &a)->verdict);
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE advice SET used = 12288, untracked = 0");
 	assert_string_equal(verdict_of_run(f, &a)->verdict, "helped");
 	analysis_free(&a);
-	/* And rules have none of it. */
+	/* Rules get none of these figures. */
 	fixture_sql(f, "UPDATE advice SET used = 10240, used_late = 9, untracked = 2048");
 	views(f);
 	assert_int_equal(ask(f, "SELECT count(used) + count(used_late) + count(evicted_unused) + "

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* However a run is cut into intervals, what is said of it is the same. */
+/* The results do not depend on how a run is cut into intervals. */
 #include "fixtures/advisor/world.h"
 #include "cachemon/db/views.h"
 
 enum { SECONDS = 120 };
 
-/* What happened in a second of the run, the same in each cut of it. */
+/* The events of a second of the run, the same for each length of interval. */
 static int64_t in_second(int second, int counter)
 {
 	return (second * 7919 + counter * 104729) % 997 + (counter == C_lookups ? 1000 : 0);
 }
 
-/* The run as so many intervals; the last may be shorter. */
+/* The run with that many intervals; the last may be shorter. */
 static void put_run(struct fixture *f, int intervals)
 {
 	int each = (SECONDS + intervals - 1) / intervals;

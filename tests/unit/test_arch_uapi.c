@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: access */
-/* The numbers that BPF programs have of this architecture, against its own headers. */
+/* The numbers of this architecture that BPF programs use, compared with its own headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "cachemon/plan/btf_proto.h"
 #include "cachemon/plan/kernel_caps.h"
 
-/* "-": not in that kernel. In order of kernel: 5.10 6.1 6.12 6.18 7.2. */
+/* "-": not in that kernel. Order of kernels: 5.10 6.1 6.12 6.18 7.2. */
 static const struct {
 	enum hook_kind kind;
 	const char *target;
@@ -86,7 +86,7 @@ static void expect_proto(const struct btf *btf, const char *function, const char
 	assert_string_equal(text, proto);
 }
 
-/* Shapes that no hook has today; ids must be positive or libbpf refused to add them. */
+/* Shapes that no current hook has; libbpf returns positive ids unless it refuses to add them. */
 static void test_proto_notation(void **state)
 {
 	struct btf *btf = btf__new_empty();
@@ -104,7 +104,7 @@ static void test_proto_notation(void **state)
 	fnp = btf__add_ptr(btf, fn);
 	uni = btf__add_union(btf, NULL, 8);
 	ptr = btf__add_ptr(btf, 0);
-	proto = btf__add_func_proto(btf, 0); /* parameters go to the type added last */
+	proto = btf__add_func_proto(btf, 0); /* parameters are added to the last type */
 	assert_int_equal(btf__add_func_param(btf, "cb", fnp), 0);
 	assert_int_equal(btf__add_func_param(btf, "u", uni), 0);
 	assert_int_equal(btf__add_func_param(btf, "p", ptr), 0);
@@ -114,7 +114,8 @@ static void test_proto_notation(void **state)
 	assert_int_equal(btf_proto_text(btf, HOOK_FENTRY, "variadic", text, 25), -E2BIG);
 	assert_int_equal(btf_proto_text(btf, HOOK_FENTRY, "variadic", text, 26), 0);
 
-	/* A pointer to itself, an argument of a type that does not exist, and of too many. */
+	/* A pointer to itself, an argument of a type that does not exist, and too many
+	 * arguments. */
 	self = (int)btf__type_cnt(btf);
 	assert_int_equal(btf__add_ptr(btf, self), self);
 	assert_true(btf__add_func(btf, "endless", BTF_FUNC_STATIC, btf__add_func_proto(btf, self)) >
@@ -129,7 +130,7 @@ static void test_proto_notation(void **state)
 	assert_true(btf__add_func(btf, "long", BTF_FUNC_STATIC, proto) > 0);
 	assert_int_equal(btf_proto_text(btf, HOOK_FENTRY, "long", text, sizeof(text)), -E2BIG);
 
-	/* Typedefs of the tracepoint's name that are no callback. */
+	/* Typedefs with the tracepoint's name that are not callbacks. */
 	btf__add_typedef(btf, "btf_trace_number", ul);
 	btf__add_typedef(btf, "btf_trace_data", btf__add_ptr(btf, ul));
 	assert_int_equal(btf_proto_text(btf, HOOK_TP_BTF, "number", text, sizeof(text)), -ENOENT);

@@ -18,7 +18,7 @@ static void excess_is_all_cost_less_the_budget(void **state)
 	assert_float_equal(cost_excess_ns(&s, 0.01), 1 * MS, 1);
 	s.read_ns = 3 * MS;
 	assert_float_equal(cost_excess_ns(&s, 0.01), -1 * MS, 1);
-	/* What is not known exceeds nothing. */
+	/* An unknown cost exceeds no budget. */
 	s.own_ns = -1;
 	assert_float_equal(cost_excess_ns(&s, 0.01), 0, 1);
 }
@@ -31,16 +31,18 @@ static void slices_help_only_where_reads_cost(void **state)
 	} cases[] = {
 		/* Within the budget. */
 		{{1000 * MS, 4 * MS, 5 * MS, 1}, false},
-		/* Without the hook it would be. */
+		/* Without the hook it would be within it. */
 		{{1000 * MS, 4 * MS, 50 * MS, 1}, true},
-		/* A loader of small files: pages, windows and names cost, reads little. */
+		/* A loader of small files: pages, windows and names are expensive, reads are
+		 * cheap. */
 		{{1000 * MS, 30 * MS, 4 * MS, 1}, false},
-		/* Half of the excess would go, and a little less than half. */
+		/* Slicing removes half of the excess, and a little less than half. */
 		{{1000 * MS, 30 * MS, 20 * MS, 1}, true},
 		{{1000 * MS, 30 * MS, 19 * MS, 1}, false},
-		/* On a tenth of the time: on all of it, it would cost 40. */
+		/* Measured during a tenth of the time: with the hook always on it would cost 40
+		 * ms. */
 		{{1000 * MS, 4 * MS, 4 * MS, 0.1}, true},
-		/* Nothing was seen, or nothing is known. */
+		/* Nothing was measured, or the cost is not known. */
 		{{1000 * MS, 30 * MS, 0, 0}, false},
 		{{1000 * MS, 30 * MS, -1, 1}, false},
 		{{1000 * MS, -1, 50 * MS, 1}, false},
@@ -50,7 +52,7 @@ static void slices_help_only_where_reads_cost(void **state)
 		assert_int_equal(cost_slicing_helps(&cases[i].seen, 0.01), cases[i].helps);
 }
 
-/* One window after the other of the same kind; true as soon as reads are to be sliced. */
+/* Repeats the same window; true once reads are to be sliced. */
 static int windows_until_sliced(double own_share, double read_share, int max)
 {
 	struct cost_seen now = {.read_on_share = 1};
@@ -118,10 +120,10 @@ static void detail_has_a_purse_and_a_part_of_the_budget(void **state)
 	now.job_cpu_ns = 1000 * MS;
 	assert_float_equal(budget_detail_ns(&b, &now),
 			   BUDGET_PURSE_NS + 10 * MS * BUDGET_DETAIL_SHARE, 1);
-	/* Of the same time nothing twice. */
+	/* The same time is credited once. */
 	assert_float_equal(budget_detail_ns(&b, &now),
 			   BUDGET_PURSE_NS + 10 * MS * BUDGET_DETAIL_SHARE, 1);
-	/* Over the budget it gets nothing more, and later nothing of that time. */
+	/* Above the budget nothing is credited, not even later for that time. */
 	now.job_cpu_ns = 2000 * MS;
 	now.own_ns = 21 * MS;
 	assert_float_equal(budget_detail_ns(&b, &now),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report account access */
-/* What the completions ask for: names as they are, a line each, and silence when there are none. */
+/* Words for shell completions: raw names, one per line, and no output if there are none. */
 #include "fixtures/report/verb.h"
 
 static void assert_prints(struct fixture *f, int status, const char *out, const char *const args[])
@@ -24,7 +24,7 @@ static void runs_and_jobs(void **state)
 	assert_prints(f, 0, "a $(b) 'c'\t1 run, the newest 1\n", ARGS("job", "--db", "@db"));
 }
 
-/* They could be taken for two names, or for none. */
+/* Names with control characters could be taken for two names, or for none. */
 static void unseen_names(void **state)
 {
 	static const char *const names[] = {"''",

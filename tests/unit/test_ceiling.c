@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* The accelerator's ceiling, by hand. */
+/* The accelerator's ceiling, computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static struct opt_f64 f64(double v)
 	return (struct opt_f64){v, true};
 }
 
-/* Two epochs of 100 bytes: the first waits 8 s of 10, the second 1 s of 10. */
+/* Two epochs of 100 bytes: the first waits 8 of 10 s, the second 1 of 10 s. */
 static const struct ceiling_point points[] = {
 	{5 * (int64_t)S, {4 * (int64_t)S, true}, {S, true}, {50, true}},
 	{5 * (int64_t)S, {4 * (int64_t)S, true}, {S, true}, {50, true}},
@@ -85,7 +85,7 @@ static void test_not_known(void **state)
 
 	in = two_epochs();
 	in.read_bytes = f64(140);
-	assert_non_null(strstr(ceiling_of(&in).reason, "one and a half times"));
+	assert_non_null(strstr(ceiling_of(&in).reason, "less than 1.5 times"));
 
 	in = two_epochs();
 	memcpy(broken, points, sizeof(points));
@@ -94,7 +94,7 @@ static void test_not_known(void **state)
 	c = ceiling_of(&in);
 	assert_false(c.after_first_epoch.known);
 	assert_non_null(strstr(c.reason, "timeline"));
-	/* The line is then that of the whole. */
+	/* The line then follows from the whole run. */
 	assert_string_equal(c.line, "< 70 %");
 }
 

@@ -16,7 +16,7 @@
 #define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 
-/* A hybrid system in a directory: v2 at unified, v1 at memory and cpu. */
+/* A hybrid hierarchy in a directory: v2 at unified, v1 at memory and cpu. */
 struct tree {
 	struct scratch s;
 	struct mountinfo mi;
@@ -28,7 +28,7 @@ static void tree_mounts(struct tree *t, const char *format)
 	const char *d = t->s.dir;
 
 	mountinfo_free(&t->mi);
-	/* Unused arguments are fine. */
+	/* Some arguments may be unused. */
 	snprintf(text, sizeof(text), format, d, d, d, d);
 	assert_int_equal(mountinfo_parse(text, strlen(text), &t->mi), 0);
 }
@@ -79,7 +79,7 @@ static ino_t inode(const struct tree *t, const char *name)
 	return st.st_ino;
 }
 
-/* dir: where below the scratch directory; NULL: not opened, with that error. */
+/* dir: the expected directory below the scratch directory. */
 static void expect(struct tree *t, const char *path, enum cgroup_kind kind, const char *dir,
 		   const char *canonical, unsigned int level)
 {
@@ -157,8 +157,9 @@ static void refused(void **state)
 	add(t, "unified/a", "7\n");
 	scratch_mkdir(&t->s, "plain/");
 	refuse(t, "", -ENOENT, "empty");
-	refuse(t, "/nowhere", -ENOENT, "no cgroup /nowhere, neither as a directory nor in the v2");
-	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?,");
+	refuse(t, "/nowhere", -ENOENT,
+	       "no cgroup /nowhere: it is not a directory, and neither in the v2");
+	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?:");
 	refuse(t, scratch_path(&t->s, "unified/nowhere", path), -ENOENT, "no cgroup");
 	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is not a cgroup");
 	refuse(t, "/dev", -ENOTDIR, "/dev is not a cgroup");
@@ -166,8 +167,8 @@ static void refused(void **state)
 	       "v1 controller other than memory: use the memory one, like");
 	refuse(t, path, -EOPNOTSUPP, "/memory/c");
 	refuse(t, scratch_path(&t->s, "unified/a/cgroup.procs", path), -ENOTDIR,
-	       "is a file: give its cgroup");
-	/* Out of the hierarchy by "..". */
+	       "is a file: give the directory of the cgroup");
+	/* Leaves the hierarchy by "..". */
 	refuse(t, "/../plain", -ENOTDIR, "is not a cgroup");
 	refuse(t, "/../cpu/c", -EOPNOTSUPP, "other than memory");
 }
@@ -189,7 +190,7 @@ static void layouts(void **state)
 	/* None. */
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n");
 	refuse(t, "/a", -EOPNOTSUPP, "neither cgroup v2");
-	/* A bind mount of a part, as in a container: the path is the kernel's. */
+	/* A bind mount of a subtree, as in a container: the path is the kernel's. */
 	add(t, "memory/sub", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n"
 		       "2 1 0:30 /docker/" ID_A " %s/memory rw - cgroup cgroup rw,memory\n");
@@ -218,13 +219,14 @@ static void vanishes(void **state)
 	rmdir(scratch_path(&t->s, "unified/v", path));
 	assert_false(cgroup_exists(&ref));
 	assert_false(cgroup_populated(&ref));
-	/* One of that name that comes later is another. */
+	/* A later cgroup of that name is another one. */
 	add(t, "unified/v", "7\n");
 	assert_false(cgroup_exists(&ref));
 	cgroup_close(&ref);
 }
 
-/* Which hierarchy limits memory, and who is told by a path in it. */
+/* Which hierarchy limits memory, and whether the whole of it is mounted, so that a path
+ * identifies a group. */
 static void limits_memory(void **state)
 {
 	static const char v2_alone[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
@@ -248,7 +250,8 @@ static void limits_memory(void **state)
 	assert_false(cgroup_limits_memory(&t->mi, &v2));
 }
 
-/* The kernel's own hierarchies: id against the file handle, which is the kernfs id; removal. */
+/* In the kernel's own hierarchies: the id equals the file handle, which is the kernfs id;
+ * removal. */
 static void on_the_kernel(void **state)
 {
 	static const enum cgroup_kind kinds[] = {CGROUP_V2, CGROUP_V1_MEMORY};
@@ -344,7 +347,7 @@ static void names(void **state)
 		{"/m/libpod-" ID_A ".scope", FIND_CONTAINER, ID_A, true},
 		{"/m/libpod-" ID_A, FIND_CONTAINER, ID_A, true},
 		{"/m/nerdctl-" ID_A ".scope", FIND_CONTAINER, ID_A, true},
-		/* The monitor of the container, not the container. */
+		/* Finds the monitor's cgroup of a container, not the container's. */
 		{"/m/libpod-conmon-" ID_A ".scope", FIND_CONTAINER, ID_A, false},
 		{"/k/crio-conmon-" ID_A ".scope", FIND_CONTAINER, ID_A, false},
 		{"/docker/" ID_A "/init", FIND_CONTAINER, ID_A, false},
@@ -393,7 +396,7 @@ static void found(void **state)
 	add(t, "unified/one/twin", "8\n");
 	add(t, "unified/two/twin", "8\n");
 	assert_int_equal(find(t, "77", "/slurm_n1/uid_1000/job_77", FIND_SLURM, &err), 0);
-	/* Of the two the one with processes. */
+	/* Of two, the one with processes. */
 	assert_int_equal(find(t, "train", "/system.slice/train.service", FIND_UNIT, &err), 0);
 	assert_int_equal(find_cgroup(&t->mi, 1U << FIND_UNIT, "train", &ref, &kind, &err), 0);
 	assert_int_equal(ref.kind, CGROUP_V1_MEMORY);
@@ -407,7 +410,7 @@ static void found(void **state)
 	assert_non_null(strstr(err.text, "/one/twin"));
 	assert_non_null(strstr(err.text, "/two/twin"));
 	assert_int_equal(find(t, "nothing", "", FIND_LAST, &err), -ENOENT);
-	/* Only what was asked for. */
+	/* Only the requested kinds are searched. */
 	assert_int_equal(find_cgroup(&t->mi, 1U << FIND_UNIT, "77", &ref, &kind, &err), -ENOENT);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: collector plan job account access */
-/* A directory stands for a hierarchy: its inode numbers for the ids. */
+/* A directory stands for a hierarchy: its inode numbers are used as ids. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void test_names(void **state)
 	assert_string_equal(cgroup_names_get(n, id_of(&s, "d")), "/d");
 	assert_string_equal(cgroup_names_get(n, id_of(&s, "")), "/");
 	assert_null(cgroup_names_get(n, 1));
-	/* Made later: found with the next interval. */
+	/* Created later: found in the next interval. */
 	scratch_mkdir(&s, "d/later/");
 	assert_null(cgroup_names_get(n, id_of(&s, "d/later")));
 	cgroup_names_again(n);

@@ -43,7 +43,7 @@ static void not_before_go(void **state)
 	int out, status = 7;
 
 	c = prepare(argv, &self, &out);
-	/* Alive, waiting, nothing said. */
+	/* It is alive and waiting, and has written nothing. */
 	assert_true(command_pid(c) > 0);
 	assert_int_equal(kill(command_pid(c), 0), 0);
 	assert_int_equal(command_reap(c, &status), -EAGAIN);
@@ -53,7 +53,7 @@ static void not_before_go(void **state)
 	assert_int_equal(command_go(c, NULL), 0);
 	assert_int_equal(command_go(c, NULL), -EALREADY);
 	assert_int_equal(read(out, text, 4), 4);
-	/* Stopped is not ended. */
+	/* A stopped command has not ended. */
 	assert_int_equal(waitid(P_PID, (id_t)command_pid(c), &info, WSTOPPED | WNOWAIT), 0);
 	assert_int_equal(command_reap(c, &status), -EAGAIN);
 	assert_int_equal(command_signal(c, SIGCONT), 0);
@@ -95,14 +95,15 @@ static void killed_before_go(void **state)
 	assert_int_equal(command_signal(c, SIGINT), 0);
 	await(command_pidfd(c));
 	assert_int_equal(command_go(c, &err), -ECANCELED);
-	assert_string_equal(err.text, "'echo' was ended by signal 2 before its start");
+	assert_string_equal(err.text, "signal 2 killed 'echo' before it started");
 	assert_int_equal(ended_status(c), 128 + SIGINT);
 	read_all(out, text, sizeof(text));
 	assert_string_equal(text, "");
 	command_free(c);
 }
 
-/* prepare, then die by kill -9, with or without command_go(). The command's pidfd is returned. */
+/* Prepares a command, then dies by SIGKILL, with or without command_go(). Returns the pidfd of
+ * the command. */
 static int orphan(const char *script, bool go)
 {
 	int report[2], status, pidfd;
@@ -118,7 +119,7 @@ static int orphan(const char *script, bool go)
 		if (command_prepare(argv, &self, NULL, &c, NULL) || (go && command_go(c, NULL)))
 			_exit(1);
 		cmd = command_pid(c);
-		/* The parent must have a hold on the command before this process dies. */
+		/* The parent must hold the command before this process dies. */
 		if (write(report[1], &cmd, sizeof(cmd)) != sizeof(cmd) || raise(SIGSTOP))
 			_exit(1);
 		raise(SIGKILL);
@@ -143,13 +144,13 @@ static void watcher_killed(void **state)
 	int pidfd, fifo;
 
 	scratch_new(&s);
-	/* Before the start: it never runs. */
+	/* Before the start: the command never runs. */
 	snprintf(script, sizeof(script), "touch '%s/ran'", s.dir);
 	pidfd = orphan(script, false);
 	await(pidfd);
 	close(pidfd);
 	assert_int_equal(access(scratch_path(&s, "ran", path), F_OK), -1);
-	/* After: it goes on, and does what it would. */
+	/* After the start: it continues, undisturbed. */
 	assert_int_equal(mkfifo(scratch_path(&s, "fifo", path), 0600), 0);
 	snprintf(script, sizeof(script), "read x <'%s'; touch '%s/ran'", path, s.dir);
 	pidfd = orphan(script, true);
@@ -181,7 +182,7 @@ static void signals_reset(void **state)
 	status = run(argv, &self, text, sizeof(text));
 	assert_int_equal(status, 0);
 	assert_string_equal(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
-	/* nohup's doing stays: bit 0. */
+	/* SIGHUP (bit 0) stays ignored, as set by nohup. */
 	sigaction(SIGHUP, &ign, NULL);
 	assert_int_equal(run(argv, &self, text, sizeof(text)), 0);
 	assert_string_equal(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000001\n");
@@ -193,7 +194,7 @@ static void signals_reset(void **state)
 
 enum { FDS = 1024 };
 
-/* The descriptors that a command finds open. */
+/* The descriptors that a command inherits. */
 static void open_in_command(bool fds[FDS])
 {
 	const char *const argv[] = {"sh", "-c", "ls /proc/$$/fd", NULL};
@@ -214,7 +215,7 @@ static void descriptors(void **state)
 	bool fds[FDS];
 	int inherited, own;
 
-	/* The caller's (a make jobserver's, say) pass, cachemon's do not. */
+	/* Those of the caller (such as a make jobserver's) are inherited, cachemon's are not. */
 	own = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	inherited = fcntl(own, F_DUPFD, 40);
 	assert_true(inherited >= 40 && inherited < FDS);
@@ -269,7 +270,7 @@ static void as_the_invoker(void **state)
 	assert_string_equal(text, "65534\n65534\n65534 65533\n/nonexistent nobody none\n"
 				  "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
 				  "CapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n");
-	/* Root may execute what the user may not: the user's rights decide. */
+	/* Root may execute it, the user may not: the rights of the user decide. */
 	{
 		const char *const forbidden[] = {"/proc/1/exe", NULL};
 		struct errtext err;
@@ -302,7 +303,7 @@ static void cannot_become(void **state)
 	assert_null(c);
 	assert_string_equal(err.text, "cannot become user nobody to run 'true': "
 				      "Operation not permitted");
-	/* Nothing is left behind. */
+	/* No process is left. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	if (getuid() == 0)

@@ -58,7 +58,7 @@ static void environment(void **state)
 	}
 }
 
-/* In place of what was there under that name, and of no other. */
+/* Replaces the variable of that name and no other. */
 static void added_variable(void **state)
 {
 	char *const env[] = {"MARKS=old", "MARKSX=1", "X=MARKS=2", NULL};

@@ -5,7 +5,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/model/run_name.h"
 
-/* The figures by hand: 64 MiB an interval, 16384 lookups; waves of 0 to 4, 2 on the average. */
+/* The figures by hand: 64 MiB or 16384 lookups per interval; waves of 0 to 4, with mean 2. */
 static void figures(void **state)
 {
 	struct fixture *f = *state;
@@ -35,7 +35,7 @@ static void figures(void **state)
 	cJSON_Delete(json);
 }
 
-/* Damaged, or of a call that asked before the run: no ratio, as in a report. */
+/* Damaged counters, or a call from before the run: no ratio, as in a report. */
 static void more_misses_than_lookups(void **state)
 {
 	struct fixture *f = *state;
@@ -49,7 +49,7 @@ static void more_misses_than_lookups(void **state)
 	cJSON_Delete(json);
 }
 
-/* What became of most pages is not known: no share of those few is a figure, as in a report. */
+/* The fate of most pages is unknown: no ratio is computed from the rest, as in a report. */
 static void unknown_fates(void **state)
 {
 	struct fixture *f = *state;
@@ -69,7 +69,7 @@ static void unknown_fates(void **state)
 	cJSON_Delete(json);
 }
 
-/* Real, and nobody cares: 40 misses more of 16384, 2 ms of a second. */
+/* Real but irrelevant: 40 more misses of 16384, 2 ms of a second. */
 static void small_is_no_change(void **state)
 {
 	struct fixture *f = *state;
@@ -99,7 +99,8 @@ static void too_few_intervals(void **state)
 	cJSON_Delete(json);
 }
 
-/* What the hook did not see is no figure, and time per byte goes by the bytes of its tasks. */
+/* Figures of the hook are absent while it was off. Time per byte uses the bytes that the tasks
+ * read. */
 static void sliced_is_not_tested(void **state)
 {
 	struct fixture *f = *state;
@@ -113,7 +114,7 @@ static void sliced_is_not_tested(void **state)
 	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "better");
 	assert_string_equal(text_of(metric(json, "misses_per_work"), "outcome"), "better");
 	cJSON_Delete(json);
-	/* A version without a budget saw waits by that hook alone. */
+	/* A version without a budget saw waits only while the hook was on. */
 	fixture_sql(f, "UPDATE run SET sliced = 1, cost_budget = NULL WHERE id = 2");
 	json = compared(f, "1", "2");
 	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "unknown");
@@ -121,7 +122,7 @@ static void sliced_is_not_tested(void **state)
 	cJSON_Delete(json);
 }
 
-/* Half of the intervals read nothing: bytes do not measure this job. */
+/* Half of the intervals read nothing: bytes do not measure the work of this job. */
 static void by_time(void **state)
 {
 	struct fixture *f = *state;
@@ -165,7 +166,7 @@ static void names_of_runs(void **state)
 	assert_false(run_name_is(""));
 }
 
-/* Several jobs are matched by name, and only those that both runs have. */
+/* Jobs are matched by name; only jobs in both runs are compared. */
 static void jobs_by_name(void **state)
 {
 	struct fixture *f = *state;
@@ -182,7 +183,7 @@ static void jobs_by_name(void **state)
 	refused(f, "1", "2", NULL, "no watched job of the same name");
 }
 
-/* The same numbers in every format. */
+/* Every format has the same numbers. */
 static void formats(void **state)
 {
 	struct fixture *f = *state;
@@ -214,7 +215,7 @@ static void formats(void **state)
 	}
 }
 
-/* Cutting the intervals in two changes no value and no verdict. */
+/* Halving the intervals changes no value and no verdict. */
 static void splitting_intervals(void **state)
 {
 	struct fixture *f = *state;

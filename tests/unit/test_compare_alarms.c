@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access m */
 /*
- * How often two runs of the same process are called different: simulated, and counted among the
- * pairs that are judged, for a pair that gets no p raises no alarm. CACHEMON_FULL=1: ten times as
- * many pairs, and each process printed.
+ * How often two runs of the same process are called different, by simulation. Only pairs that are
+ * judged count, because a pair without a p-value raises no alarm. CACHEMON_FULL=1: ten times as
+ * many pairs, and each process is printed.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -38,12 +38,12 @@ static const char *const names[SHAPE_NR] = {
 
 struct process {
 	enum shape shape;
-	double phi;  /* lag-1 autocorrelation of what drives it */
-	double cold; /* on top of the first quarter, in both runs */
+	double phi;  /* lag-1 autocorrelation of the noise */
+	double cold; /* added to the first quarter, in both runs */
 	size_t nr;
 };
 
-/* A sawtooth's mean over an interval. */
+/* The mean of a sawtooth over an interval. */
 static double tooth(double at)
 {
 	double sum = 0;
@@ -110,8 +110,8 @@ static struct rates simulate(const struct process *p, int pairs)
 }
 
 /*
- * A run tells nothing of what it stays in for half of its time or longer: whether it is the job or
- * chance only more runs would tell. Such processes are printed; docs/advisor.md has their rates.
+ * If a state lasts half of a run or longer, one run cannot separate the job's behaviour from
+ * chance; that takes more runs. Such processes are printed; docs/advisor.md has their rates.
  */
 static bool outlasts(const struct process *p)
 {
@@ -122,9 +122,8 @@ static bool outlasts(const struct process *p)
 	return 2 * memory >= (double)p->nr * (1 - 1e-9);
 }
 
-/* Whether the rate of one process is at most the level, but for the chance of the simulation
- * itself: three standard errors. Of fewer than a fifth of the pairs there is no rate to speak of.
- */
+/* Whether the rate of one process is at most the level, plus three standard errors of the
+ * simulation. Below a fifth of the pairs there are too few for a rate. */
 static bool is_kept(const struct rates *r)
 {
 	if (r->judged * 5 < r->pairs)
@@ -140,7 +139,7 @@ static void show(const char *what, const struct process *p, const struct rates *
 	       100 * among_judged(r));
 }
 
-/* Adds what it finds to sum and to the worst rate of a process that is judged often enough. */
+/* Adds the results to sum, and to the worst rate if the process is judged often enough. */
 static int one_process(const struct process *p, int pairs, struct rates *sum, double *worst)
 {
 	struct rates r = simulate(p, pairs);
@@ -192,7 +191,7 @@ static void one_metric(void **state)
 	assert_int_equal(broken, 0);
 }
 
-/* A short run of the process: all of it in a few long intervals, or its first few intervals. */
+/* A short run of the process: complete but in a few long intervals, or its first few intervals. */
 static void short_run(const double *b, size_t nr, size_t few, bool ended, double *ret)
 {
 	double ones[CELLS_MAX];
@@ -231,7 +230,7 @@ static struct rates simulate_lone(const struct process *p, size_t few, bool ende
 	return ret;
 }
 
-/* A run that ended early has neither the whole of a trend nor of a cold beginning. */
+/* A run that ended early has only a part of a trend or of a cold start. */
 static int lone_shape(enum shape shape, bool ended, int pairs)
 {
 	static const double phis[] = {0, 0.3, 0.6, 0.8, 0.9, 0.95};
@@ -246,7 +245,7 @@ static int lone_shape(enum shape shape, bool ended, int pairs)
 		struct process p = {shape, phis[i % 6], colds[i / 96], lengths[i / 6 % 4]};
 		struct rates r;
 
-		/* Beginnings of one process in six, where not all are asked for. */
+		/* Without full counts, only every sixth process with a cold start. */
 		if (!full_counts() && i >= 96 && i % 6 != 1)
 			continue;
 		if (ended && p.nr > fews[i / 24 % 4] * LONE_WORK_MAX)
@@ -272,7 +271,7 @@ static int lone_shape(enum shape shape, bool ended, int pairs)
 	return broken + !is_kept(&sum);
 }
 
-/* A run in few intervals against a long one that did as much. */
+/* A run with few intervals against a long one with as much work. */
 static void one_run_of_few_intervals(void **state)
 {
 	int broken = 0;
@@ -284,7 +283,7 @@ static void one_run_of_few_intervals(void **state)
 	assert_int_equal(broken, 0);
 }
 
-/* One that ended early against one that did more. */
+/* A run that ended early against one with more work. */
 static void one_run_that_ended_early(void **state)
 {
 	int broken = 0;
@@ -297,7 +296,7 @@ static void one_run_that_ended_early(void **state)
 	assert_int_equal(broken, 0);
 }
 
-/* An interval of a job whose every figure goes with what drives it, each with noise of its own. */
+/* An interval of a job whose figures all follow the same noise, each with noise of its own. */
 static void fill_interval(uint64_t *seed, double v, struct compare_interval *in)
 {
 	static const struct {
@@ -343,7 +342,7 @@ static void job_of(uint64_t *seed, double phi, struct compare_interval *in)
 	}
 }
 
-/* All metrics at once: a verdict of better, worse or mixed of two runs of the same job. */
+/* All metrics together: a verdict better, worse or mixed for two runs of the same job. */
 static void whole_verdict(void **state)
 {
 	static const double phis[] = {0, 0.3, 0.6, 0.8};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report advisor account access */
-/* A comparison in each format: what it has, the same scales of both runs, marks, hostile names. */
+/* A comparison in each format: its content, common scales of both runs, marks, hostile names. */
 #include "fixtures/golden_files.h"
 #include "fixtures/report/compare.h"
 
@@ -28,7 +28,7 @@ static char *printed(struct fixture *f, enum report_format format)
 	return text;
 }
 
-/* The second run is half as long, and its misses and stalls a quarter. */
+/* The second run is half as long, with a quarter of the misses and stalls. */
 static void fill_unlike(struct fixture *f)
 {
 	fill_pair(f, 1000, 100);
@@ -99,8 +99,8 @@ static void assert_same_scales(const struct picture *a, const struct picture *b)
 	}
 }
 
-/* 40 and 20 intervals of a second; 4002 and 1002 misses a second of 16384, stalls of 402 and 102
- * ms. */
+/* 40 and 20 intervals of a second; 4002 and 1002 misses per second of 16384, stalls of 402 and
+ * 102 ms. */
 static void same_scales(void **state)
 {
 	struct fixture *f = *state;
@@ -118,7 +118,7 @@ static void same_scales(void **state)
 	assert_true(close_enough(p->time[1].picture.panels[0].top, 16384));
 	assert_true(close_enough(p->time[1].picture.panels[2].top, 0.404));
 	assert_true(close_enough(p->time[1].picture.marks[0].at, 20));
-	/* From 8 to 63 pages, of both. */
+	/* From 8 to 63 pages, in both runs. */
 	assert_int_equal(p->windows[0].picture.axis.nr, 3);
 	assert_int_equal(p->windows[1].picture.axis.nr, 3);
 	assert_string_equal(p->windows[1].picture.axis.names[0], "8 to 15");
@@ -126,7 +126,7 @@ static void same_scales(void **state)
 	compare_model_free(&m);
 }
 
-/* A quarter of the height of the other run's line, and points where the run has ended. */
+/* A quarter of the height of the other run's line, and dots after the end of the run. */
 static void lines_are_scaled_alike(void **state)
 {
 	struct fixture *f = *state;
@@ -139,7 +139,7 @@ static void lines_are_scaled_alike(void **state)
 	assert_non_null(first);
 	second = strstr(first + 1, "\nmisses           ▂▃▃▃");
 	assert_non_null(second);
-	/* Half of the line's length, as the run took half of the time. */
+	/* Half as wide, because the run was half as long. */
 	second = strstr(second, "▃.................  peak 1,004 pages/s\n");
 	assert_non_null(second);
 	free(text);
@@ -151,9 +151,9 @@ static const char *mark_of(const cJSON *json, const char *name)
 }
 
 /*
- * Known by how the runs were made, whatever the test says of them: misses and stalls of a quarter
- * are real, the time of intervals that all last a second is not changed; of 19 intervals nothing is
- * judged.
+ * Known from how the runs were made, independent of the test: a quarter of the misses and stalls is
+ * a real difference, the time of intervals of a second is unchanged, and 19 intervals are too few
+ * to judge.
  */
 static void marks(void **state)
 {
@@ -173,10 +173,12 @@ static void marks(void **state)
 	m = metric(json, "stall_per_work");
 	low = number_of(m, "interval_low");
 	high = number_of(m, "interval_high");
-	/* Chance alone moves it by less than 0.1: waves of 0 to 6 ms a second, 16 seconds a GiB. */
+	/* Noise alone moves it by less than 0.1: waves of 0 to 6 ms per second, 16 seconds per
+	 * GiB. */
 	assert_true(low < number_of(m, "difference") && number_of(m, "difference") < high);
 	assert_true(-4.9 < low && high < -4.6);
-	/* The difference is in the middle; t of 0.975 is 1.96 or more, whatever the degrees. */
+	/* The difference is in the middle; t at 0.975 is at least 1.96, whatever the degrees of
+	 * freedom. */
 	half = (high - low) / 2;
 	assert_true(close_enough((low + high) / 2, number_of(m, "difference")));
 	assert_true(half >= 1.9599 * number_of(m, "error"));
@@ -193,7 +195,7 @@ static void marks(void **state)
 	cJSON_Delete(json);
 }
 
-/* A word and a shape a row. */
+/* A word and a symbol in each row. */
 static void marks_are_words_and_shapes(void **state)
 {
 	static const enum report_format formats[] = {REPORT_TEXT, REPORT_MARKDOWN, REPORT_HTML};
@@ -209,7 +211,7 @@ static void marks_are_words_and_shapes(void **state)
 	}
 }
 
-/* A difference says which way it goes; nothing has no sign. Three digits, zeros too. */
+/* A difference has a sign, zero has none. Three digits, including zeros. */
 static void differences(void **state)
 {
 	(void)state;
@@ -248,7 +250,7 @@ static void verdicts_open(void **state)
 	free(text);
 }
 
-/* What is not the same is told, and what is, is not. */
+/* Differences between the runs are listed; equal facts are not. */
 static void facts(void **state)
 {
 	struct fixture *f = *state;
@@ -256,7 +258,7 @@ static void facts(void **state)
 
 	fill_pair(f, 1000, 100);
 	text = printed(f, REPORT_TEXT);
-	assert_non_null(strstr(text, "No known property of the machine"));
+	assert_non_null(strstr(text, "do not differ in any recorded property"));
 	free(text);
 	fixture_sql(f, "UPDATE run SET kernel = '6.19.0' WHERE id = 2;"
 		       "INSERT INTO device (run_id, dev_major, dev_minor, name, read_ahead_kb, "
@@ -278,7 +280,7 @@ static int count(const char *text, const char *part)
 	return nr;
 }
 
-/* Of several jobs each has its parts and pictures, under names of their own. */
+/* With several jobs, each has its own parts and pictures, with its own names. */
 static void several_jobs(void **state)
 {
 	static const char *const ids[] = {" id=\"time\"", " id=\"time-b\"", " id=\"time-before\"",
@@ -344,8 +346,8 @@ static void hostile_names(void **state)
 }
 
 /*
- * Before: "kept" with "lesser" merged into it, and "gone" into that. After: "new", "kept" with
- * "lesser", and the summary. The list is by hand.
+ * Before: "kept" with "lesser" merged into it, and "gone" merged into that. After: "new", "kept"
+ * with "lesser", and the summary. The list is by hand.
  */
 static void merged_findings(void **state)
 {

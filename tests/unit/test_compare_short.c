@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report advisor account access */
-/* Runs of which one is short, or reads less because it was changed: by intervals, and as a whole.
- */
+/* Runs of which one is short, or reads less because of a change: by intervals, and as a whole. */
 #include "fixtures/report/compare.h"
 
 static void refused_per_job(struct fixture *f, const char *words)
@@ -12,7 +11,7 @@ static void refused_per_job(struct fixture *f, const char *words)
 		     words);
 }
 
-/* One run is over soon: the other one tells what chance may do. */
+/* One run ends early; the other shows how much chance varies. */
 static void one_short_run(void **state)
 {
 	static const char *const order[2][2] = {{"1", "2"}, {"2", "1"}};
@@ -33,13 +32,13 @@ static void one_short_run(void **state)
 		assert_true(number_of(metric(json, "stall_per_work"), "difference") * sign > 4);
 		assert_true(number_of(metric(json, "stall_per_work"), "t") * sign > 0);
 		assert_true(number_of(metric(json, "stall_per_work"), "p") < 0.001);
-		/* 16 s a GiB in each interval: what never changes tells nothing of chance. */
+		/* 16 s per GiB in each interval: a constant shows no variation. */
 		assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "untested");
 		cJSON_Delete(json);
 	}
 }
 
-/* It did a tenth of the work: it may have ended in one phase of it. */
+/* It did a tenth of the work: it may have ended within one phase. */
 static void one_run_that_ended_early(void **state)
 {
 	struct fixture *f = *state;
@@ -60,7 +59,7 @@ static void one_run_that_ended_early(void **state)
 	refused_per_job(f, "run 2 ended with an error");
 }
 
-/* The second of its two intervals is but a moment: one value says nothing. */
+/* The second of its two intervals is very short: one value is not enough. */
 static void one_value(void **state)
 {
 	struct fixture *f = *state;
@@ -79,8 +78,7 @@ static void one_value(void **state)
 	cJSON_Delete(json);
 }
 
-/* B reads half of what A does, in half of the time: the same per GiB, and half of the job's time.
- */
+/* B reads half as much as A in half of the time: the same per GiB, and half of the job's time. */
 static void whole_job(void **state)
 {
 	struct fixture *f = *state;
@@ -106,13 +104,13 @@ static void whole_job(void **state)
 	assert_string_equal(text_of(metric(json, "misses_per_work"), "unit"), "pages");
 	assert_true(
 		close_enough(number_of(metric(json, "misses_per_work"), "a"), 4002 * INTERVALS));
-	/* 0.1 % of the pages that A reads, or a twentieth of its misses, the larger of both. */
+	/* The larger of 0.1 % of the pages that A reads and a twentieth of its misses. */
 	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
 				 fmax(262 / 16.0 * INTERVALS, 4002 * INTERVALS / 20.0)));
 	cJSON_Delete(json);
 }
 
-/* A job that maps its files reads no bytes: its faults say how far it is. */
+/* A job that maps its files reads no bytes: its faults measure its work. */
 static void whole_job_by_faults(void **state)
 {
 	struct fixture *f = *state;
@@ -129,14 +127,15 @@ static void whole_job_by_faults(void **state)
 	json = compared_per(f, "1", "2", PER_JOB);
 	assert_string_equal(text_of(job_of(json), "work"), "major_faults");
 	assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "better");
-	/* What cuts the runs is one value of each: 1.5 times as many are no test. */
+	/* The unit that cuts the runs has one value per run, so 1.5 times as many cannot be
+	 * tested. */
 	assert_string_equal(text_of(metric(json, "major_faults_per_work"), "outcome"), "untested");
 	assert_string_equal(verdict_of(json), "improved");
 	cJSON_Delete(json);
 }
 
-/* After a change that has readahead bring all in time there is hardly a fault left to tell how far
- * the job is: time does. */
+/* If a change makes readahead bring everything in time, almost no faults are left to measure the
+ * work, so time does. */
 static void whole_job_without_faults(void **state)
 {
 	struct fixture *f = *state;
@@ -157,8 +156,8 @@ static void whole_job_without_faults(void **state)
 	cJSON_Delete(json);
 }
 
-/* The least that matters of a whole job's misses, by hand: 262 pages for each GiB that its faults
- * bring, one page each, and for each second where nothing but time says how far it is. */
+/* The smallest relevant difference of a whole job's misses, by hand: 262 pages per GiB that its
+ * faults bring, one page each; per second if only time measures the work. */
 static void least_of_a_whole_job(void **state)
 {
 	struct fixture *f = *state;
@@ -177,7 +176,7 @@ static void least_of_a_whole_job(void **state)
 	assert_string_equal(text_of(job_of(json), "work"), "time");
 	assert_true(close_enough(number_of(metric(json, "misses_per_work"), "relevant_difference"),
 				 262.0 * INTERVALS));
-	/* A hundredth of the time that A takes. */
+	/* One percent of the time of A. */
 	assert_true(close_enough(number_of(metric(json, "stall_per_work"), "relevant_difference"),
 				 0.01 * INTERVALS));
 	cJSON_Delete(json);

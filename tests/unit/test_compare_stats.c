@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,7 +22,7 @@ static void close_to(double got, double want, double tolerance)
 		fail_msg("expected %.12g, got %.12g", want, got);
 }
 
-/* Tables of the t distribution, as printed in any textbook; df 1 and 2 also in closed form. */
+/* Tables of the t distribution from textbooks; df 1 and 2 also in closed form. */
 static void student_as_in_tables(void **state)
 {
 	static const struct {
@@ -47,7 +48,7 @@ static void student_as_in_tables(void **state)
 	close_to(stats_student_two_sided(INFINITY, 4), 0, 0);
 }
 
-/* The example of Holm (1979) as R's p.adjust() has it. */
+/* The example of Holm (1979), with the result of R's p.adjust(). */
 static void holm_as_in_r(void **state)
 {
 	double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
@@ -70,6 +71,48 @@ static void holm_as_in_r(void **state)
 	stats_holm(NULL, 0);
 }
 
+/* By hand: 0.005 and 0.01 are significant whatever 0.03 and 0.04 are, so each of these is judged as
+ * one of the two that are left; each of 0.005 and 0.01 as one of three, beyond the other. */
+static void holm_levels(void **state)
+{
+	const double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
+	const double far[] = {0.6, 0.7, 0.9};
+	const double one[] = {0.01};
+
+	(void)state;
+	close_to(stats_holm_level(p, 5, 1, 0.05), 0.05 / 2, 1e-15);
+	close_to(stats_holm_level(p, 5, 3, 0.05), 0.05 / 2, 1e-15);
+	close_to(stats_holm_level(p, 5, 0, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(p, 5, 4, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(far, 3, 1, 0.05), 0.05 / 3, 1e-15);
+	close_to(stats_holm_level(one, 1, 0, 0.05), 0.05, 1e-15);
+}
+
+/* At the level, and just above it. */
+static void holm_level_is_the_largest(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int k = 0; k < 500; k++) {
+		double p[6];
+		size_t at = next(&seed) % 6;
+		double level;
+
+		for (int i = 0; i < 6; i++)
+			p[i] = (double)(next(&seed) % 1000) / (i % 2 ? 20000 : 1000);
+		level = stats_holm_level(p, 6, at, 0.05);
+		for (int above = 0; above < 2; above++) {
+			double adjusted[6];
+
+			memcpy(adjusted, p, sizeof(p));
+			adjusted[at] = level * (above ? 1.0001 : 0.9999);
+			stats_holm(adjusted, 6);
+			assert_int_equal(adjusted[at] > 0.05, above);
+		}
+	}
+}
+
 /* 4 intervals of unlike work; by hand. */
 static void cells_share_work_out(void **state)
 {
@@ -83,14 +126,14 @@ static void cells_share_work_out(void **state)
 	(void)state;
 	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
 	close_to(ratio, 12.0 / 80, 1e-15);
-	/* Half of the work is done behind the second interval: 6 / 40 and 6 / 40. */
+	/* Half of the work is done after the second interval: 6 / 40 and 6 / 40. */
 	close_to(values[0], 6.0 / 40, 1e-15);
 	close_to(values[1], 6.0 / 40, 1e-15);
-	num[2] = 3; /* without work: in the cell where it happened */
+	num[2] = 3; /* without work: in the cell where it occurred */
 	assert_int_equal(cells_values(&s, 2, values, &ratio), 0);
 	close_to(values[0] + values[1], 2 * 15.0 / 80, 1e-15);
 	close_to(values[1] - values[0], 3.0 / 40, 1e-15);
-	/* An interval over several cells: 40 of 80 in one of 4, shared alike. */
+	/* An interval that covers several cells: 40 of 80 in a cell of 4, divided equally. */
 	num[2] = 0;
 	assert_int_equal(cells_values(&s, 4, quarters, &ratio), 0);
 	close_to(quarters[2], 3.0 / 20, 1e-15);
@@ -115,7 +158,7 @@ static void cells_of_nothing(void **state)
 
 enum shape { NORMAL, SKEWED };
 
-/* A first-order process, its values through a shape; a cold beginning on top of it. */
+/* A first-order process, transformed by a shape, plus a cold start. */
 static void process(uint64_t *seed, enum shape shape, double phi, double cold, double *x, size_t nr)
 {
 	double v = normal(seed);
@@ -128,7 +171,7 @@ static void process(uint64_t *seed, enum shape shape, double phi, double cold, d
 	}
 }
 
-/* Share of the pairs that were tested where a gain behind a cold beginning is seen at p <= 0.05. */
+/* The share of tested pairs in which a gain after a cold start is found at p <= 0.05. */
 static double power_of(enum shape shape, double phi, double cold, double gain, size_t nr, int pairs)
 {
 	uint64_t seed = 20260101;
@@ -151,7 +194,8 @@ static double power_of(enum shape shape, double phi, double cold, double gain, s
 	return possible ? (double)shown / possible : 0;
 }
 
-/* What is large against the noise is seen, also behind a cold beginning that both runs have. */
+/* A difference that is large compared with the noise is found, even after a cold start of both
+ * runs. */
 static void power(void **state)
 {
 	(void)state;
@@ -161,15 +205,14 @@ static void power(void **state)
 	assert_true(power_of(SKEWED, 0.3, 20, 4, 100, 300) > 0.8);
 }
 
-/* A difference of the size it says it can detect is found in 4 of 5 pairs, at 5 %. */
-static void detectable_is_detected(void **state)
+/* A difference of the size it says it can detect is found in 4 of 5 pairs. */
+static void detected_at(double level)
 {
 	uint64_t seed = 7;
 	int found = 0;
 	double sum = 0;
 	int pairs = 1000;
 
-	(void)state;
 	for (int k = 0; k < 2 * pairs; k++) {
 		double a[60];
 		double b[60];
@@ -182,11 +225,19 @@ static void detectable_is_detected(void **state)
 				b[i] += sum / pairs;
 		t = paired_test(a, b, 60);
 		if (k < pairs)
-			sum += t.detectable;
+			sum += paired_detectable(&t, level);
 		else
-			found += t.why == PAIRED_TESTED && t.p <= 0.05;
+			found += t.why == PAIRED_TESTED && t.p <= level;
 	}
+	print_message("at %g: %d of %d\n", level, found, pairs);
 	assert_in_range(found, pairs * 75 / 100, pairs * 87 / 100);
+}
+
+static void detectable_is_detected(void **state)
+{
+	(void)state;
+	detected_at(0.05);
+	detected_at(0.05 / 10);
 }
 
 /* Variance of the mean of n values of a first-order process of variance 1, as its definition has
@@ -203,7 +254,7 @@ static double mean_variance(double phi, int n)
 
 enum { CELLS = 20, BATCHES = 10 };
 
-/* Two of three are low: no neighbours are alike, and the means of pairs differ. */
+/* Two of three are low: neighbours never match, and the means of pairs differ. */
 static void in_threes(double *x)
 {
 	for (int i = 0; i < CELLS; i++)
@@ -211,9 +262,9 @@ static void in_threes(double *x)
 }
 
 /*
- * The square of the error of in_threes(), by hand: the means of ten pairs, each pair as alike as
- * what looks unlike may be: a correlation time of 1.3, and a 20th more for the mean that was taken
- * out.
+ * The squared error of in_threes(), by hand: the means of ten pairs, with the largest correlation
+ * that values which look independent may have: a correlation time of 1.3, plus a 20th for the
+ * subtracted mean.
  */
 static double squared_error(double phi)
 {
@@ -261,7 +312,7 @@ static void known_answer(void **state)
 	close_to(t.p, stats_student_two_sided(t.difference / t.error, BATCHES - 1), 1e-12);
 }
 
-/* Four values of the other run, of variance 8 / 3, are worth four thirds of one. */
+/* Four values of the other run, with variance 8 / 3, are worth four thirds of one. */
 static void lone_known_answer(void **state)
 {
 	double a[CELLS];
@@ -279,17 +330,17 @@ static void lone_known_answer(void **state)
 	close_to(t.degrees, (one + other) * (one + other) / (one * one / 9 + other * other / 3),
 		 1e-9);
 	close_to(t.p, stats_student_two_sided(t.difference / t.error, t.degrees), 1e-12);
-	/* What the short one's values say is less than the long one's error for half of its work.
-	 */
+	/* The short run's values differ less than the long run's error over half of its work
+	 * allows. */
 	b[0] = b[1] = b[2] = b[3] = 4;
 	t = paired_lone(a, CELLS, b, 4, 2, false);
 	close_to(t.error, sqrt(one + 2 * one), 1e-9);
 	close_to(t.degrees, 9, 0);
 }
 
-/* A start that is quicker than the work behind it, in a long run that is steady else and in a short
- * one that is quicker: no chance of either. Where the short one has no such start, or shares of the
- * work are not the same, it may be anything. */
+/* A start that is faster than the rest, in an otherwise steady long run and in a faster short
+ * one, is not chance. If the short run has no such start, or the shares of work differ, it may
+ * be anything. */
 static void lone_beginning_is_no_chance(void **state)
 {
 	enum { LONG = 52, START = 7 };
@@ -352,7 +403,7 @@ static void too_few_and_constant(void **state)
 	close_to(t.p, 0, 0);
 	t = paired_test(a, a, PAIRED_CELLS_MIN);
 	close_to(t.p, 1, 0);
-	/* A difference that drifts all the time is one value, not forty. */
+	/* A constantly drifting difference is one value, not forty. */
 	for (int i = 0; i < 40; i++)
 		slope[i] = i;
 	t = paired_test(flat, slope, 40);
@@ -365,6 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(student_as_in_tables),
 		cmocka_unit_test(holm_as_in_r),
+		cmocka_unit_test(holm_levels),
+		cmocka_unit_test(holm_level_is_the_largest),
 		cmocka_unit_test(cells_share_work_out),
 		cmocka_unit_test(cells_of_nothing),
 		cmocka_unit_test(known_answer),

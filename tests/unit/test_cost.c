@@ -36,7 +36,7 @@ static void an_event_without_a_time_makes_the_sum_unknown(void **state)
 	c.ns[EV_READ] = 50;
 	c.ns[EV_ADD] = 300;
 	assert_true(cost_probe_ns(&c, runs) < 0);
-	/* Not when it never ran. */
+	/* An event that never occurred needs no price. */
 	runs[EV_DELETE] = 0;
 	assert_float_equal(cost_probe_ns(&c, runs), 50, 1e-9);
 }
@@ -58,16 +58,16 @@ static void duty_keeps_the_budget(void **state)
 	} cases[] = {
 		/* 1 s of job, 0.2 % own, reads 0.5 %: within 1 %. */
 		{{1e9, 2e6, 5e6, 1}, 0.01, 1},
-		/* Reads cost 10 % when on; 0.8 % is left for them. */
+		/* Reads cost 10 % with the hook on; 0.8 % is left for them. */
 		{{1e9, 2e6, 100e6, 1}, 0.01, 0.08},
-		/* Seen while on a tenth of the time: the same. */
+		/* The same, measured during a tenth of the time. */
 		{{1e9, 2e6, 10e6, 0.1}, 0.01, 0.08},
-		/* The rest alone is over the budget: a last look remains. */
+		/* The rest alone exceeds the budget: the minimal duty remains. */
 		{{1e9, 20e6, 100e6, 1}, 0.01, COST_DUTY_MIN},
-		/* Nothing seen, nothing judged. */
+		/* Nothing measured: no slicing. */
 		{{0, 0, 0, 0}, 0.01, 1},
 		{{1e9, 0, 0, 1}, 0.01, 1},
-		/* A cost that is not known is no reason to slice. */
+		/* An unknown cost is no reason to slice. */
 		{{1e9, 2e6, -1, 1}, 0.01, 1},
 		{{1e9, -1, 100e6, 1}, 0.01, 1},
 	};

@@ -9,7 +9,7 @@
 
 #include "cachemon/collector/cost.h"
 
-/* Everything costs ns at the calibration; what ran until now is nobody's. */
+/* Every event costs ns at calibration; earlier runs are charged to no job. */
 static struct cost_charge begun(double ns)
 {
 	struct calibration cal = {};
@@ -24,7 +24,7 @@ static struct cost_charge begun(double ns)
 	return c;
 }
 
-/* Of all programs; < 0: of one it is not known. */
+/* The cost of all programs; < 0: one of them is not known. */
 static double sum_ns(const struct cost_charge *c)
 {
 	double sum = 0;
@@ -39,7 +39,7 @@ static double sum_ns(const struct cost_charge *c)
 	return sum;
 }
 
-/* So many reads since the begin, and pages added. */
+/* So many reads, and pages added, since the beginning. */
 static void ran(struct cost_charge *c, uint64_t reads, uint64_t adds)
 {
 	uint64_t runs[EV_NR];
@@ -70,8 +70,8 @@ static void the_calibration_is_the_price_without_a_look(void **state)
 	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 50, 1e-9);
 }
 
-/* Once a run of a second was charged at the price of hot reads, and its reads cost four times that.
- */
+/* A run of a second was once charged at the price of hot reads, although its reads cost four
+ * times that. */
 static void the_first_look_is_the_price_of_what_ran_before_it(void **state)
 {
 	struct cost_charge c = begun(100);
@@ -107,10 +107,10 @@ static void one_look_alone_is_a_disturbance(void **state)
 	assert_float_equal(cost_charge_ns(&c, EV_READ), 900 * 400, 1e-9);
 }
 
-/* Looks ever more seldom, of a price that falls in one step: the reads around the step are charged
- * at the mean of both prices, and all others at their own. Once the median of the last three looks
- * was the price of what ran after them, and a job of a second whose files were traced in its first
- * half was charged for traces to its end. */
+/* Looks at growing distances, at a price that falls in one step: the reads around the step are
+ * charged at the mean of both prices, all others at their own. Earlier, the median of the last
+ * three looks was charged for what ran after them, so that a job of a second whose files were
+ * traced in its first half was charged for traces to its end. */
 static void a_price_that_falls_is_followed(void **state)
 {
 	struct cost_charge c = begun(100);
@@ -129,7 +129,7 @@ static void a_price_that_falls_is_followed(void **state)
 	assert_float_equal(cost_charge_ns(&c, EV_READ), 300 * 600 + 320 * 500 + 1920 * 400, 1e-9);
 }
 
-/* What a second look confirms counts for the reads before it too. */
+/* A second look that confirms the first also applies to the reads before it. */
 static void a_price_that_rises_is_followed(void **state)
 {
 	struct cost_charge c = begun(100);

@@ -43,7 +43,7 @@ static void the_law_is_the_difference(void **state)
 	assert_int_equal(counters_law_error(&c), 1);
 }
 
-/* report and store name them; the kernel side indexes by cause. */
+/* report and store use these names; the kernel side uses the cause as an index. */
 static void causes_follow_in_order(void **state)
 {
 	assert_string_equal(counter_name(C_evicted_reclaim_kswapd + EVICT_RECLAIM_KSWAPD),
@@ -54,12 +54,22 @@ static void causes_follow_in_order(void **state)
 	assert_string_equal(counter_name(C_window_log2_0 + 15), "window_log2_15");
 }
 
+/* Each bucket begins where the one before it ends, at a power of two. */
+static void waits_double(void **state)
+{
+	assert_int_equal(counter_wait_ns(0), 0);
+	assert_int_equal(counter_wait_ns(1), 2048);
+	assert_int_equal(counter_wait_ns(10), 1048576);
+	assert_int_equal(counter_wait_ns(WAIT_BUCKETS - 1), 8589934592);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_unique_and_grouped),
 		cmocka_unit_test(the_law_is_the_difference),
 		cmocka_unit_test(causes_follow_in_order),
+		cmocka_unit_test(waits_double),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

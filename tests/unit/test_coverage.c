@@ -70,7 +70,7 @@ static void parts_make_up_the_file(void **state)
 	}
 }
 
-/* Readahead brings 32 for the 4 that were asked for; 8 more are read; 40 to 63 never. */
+/* Readahead brings 32 pages for the 4 requested; 8 more are read; 40 to 63 never. */
 static void what_readahead_brought_in_vain(void **state)
 {
 	struct told t = {0};
@@ -97,7 +97,7 @@ static void what_readahead_brought_in_vain(void **state)
 	assert_int_equal(t.c.resident_unused[4], 10);
 }
 
-/* Seen at its end alone: its pages came before the read was told. */
+/* Only the end of the read is seen: its pages came before its event. */
 static void a_read_that_is_told_after_its_pages(void **state)
 {
 	struct told t = {0};
@@ -110,7 +110,7 @@ static void a_read_that_is_told_after_its_pages(void **state)
 	assert_int_equal(sum(t.c.resident_unused), 0);
 }
 
-/* Distinct pages are read once, they may leave twice; a page asked for long ago is not asked for
+/* Distinct pages are read once but may leave twice; a page requested long ago is not requested
  * now. */
 static void again_after_eviction(void **state)
 {
@@ -130,7 +130,7 @@ static void again_after_eviction(void **state)
 	assert_int_equal(t.c.resident_unused[10], 1);
 }
 
-/* A read is cut at the end that the file has then; what is written is not prefetched. */
+/* A read is cut at the file's end at that time; written pages are not prefetched. */
 static void a_file_that_grows(void **state)
 {
 	struct told t = {0};
@@ -151,8 +151,7 @@ static void a_file_that_grows(void **state)
 	assert_int_equal(sum(t.c.resident_unused), 0);
 }
 
-/* Loads from a mapping leave no event: what was mapped around a touch is neither used nor wasted.
- */
+/* Loads from a mapping leave no event: pages mapped around a touch are neither used nor wasted. */
 static void a_mapping(void **state)
 {
 	struct told t = {0};
@@ -184,7 +183,7 @@ static void nonsense_is_bounded(void **state)
 	tell(&t, TRACE_FAULT, UINT64_MAX, 0);
 	count(&t, 3);
 	assert_int_equal(sum(t.c.read) + sum(t.c.evicted), 0);
-	/* Many times the whole file. */
+	/* Many times the size of the file. */
 	coverage_divide(&t.c, 1 << 20);
 	assert_int_equal(coverage_begin(&p, &t.c, PAGE, 0), 0);
 	t.e[0] = (struct trace_event){.kind = TRACE_REMOVE, .len = UINT64_MAX};

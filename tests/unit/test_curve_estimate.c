@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* Curves of whole and sampled reference strings against closed forms, their order, their judgement.
- */
+/* Curves of whole and sampled reference strings, compared with closed forms; their order and
+ * their judgement. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static uint32_t random_below(struct string *s, uint32_t n)
 	return s->state % n;
 }
 
-/* lookups(i): the page of the i-th lookup. */
+/* lookups(i): the page of lookup i. */
 static void string_make(struct string *s, size_t nr, uint32_t (*page)(struct string *, size_t))
 {
 	s->state = 2463534242;
@@ -77,13 +77,13 @@ static uint32_t cyclic(struct string *s, size_t i)
 	return (uint32_t)(i % M);
 }
 
-/* All pages once, then any. */
+/* All pages once, then random ones. */
 static uint32_t uniform(struct string *s, size_t i)
 {
 	return i < M ? (uint32_t)i : random_below(s, M);
 }
 
-/* Nine of ten lookups go to a tenth of the pages, which moves on through all of them. */
+/* Nine of ten lookups use a tenth of the pages, which moves through all of them. */
 static uint32_t moving(struct string *s, size_t i)
 {
 	if (i < M)
@@ -100,7 +100,7 @@ static uint32_t resting(struct string *s, size_t i)
 	return random_below(s, random_below(s, 10) ? M / 10 : M);
 }
 
-/* Hits of a warm epoch in an LRU cache of f of its pages: f + (1 - f) ln(1 - f). */
+/* Hits of a warm epoch in an LRU cache with a share f of its pages: f + (1 - f) ln(1 - f). */
 static void shuffled_epochs(void **state)
 {
 	static struct string s;
@@ -114,7 +114,7 @@ static void shuffled_epochs(void **state)
 
 		curve_at(&c, f * M, &p);
 		assert_float_equal(1 - p.miss, warm * 11 / 12, 0.01);
-		/* Every page is in the sample: the band has no width. */
+		/* With every page in the sample, the band has no width. */
 		assert_float_equal(p.low, p.miss, 1e-9);
 		assert_float_equal(p.high, p.miss, 1e-9);
 	}
@@ -191,7 +191,7 @@ static void bands_are_monotone_and_ratios(void **state)
 	struct curve c;
 
 	string_make(&s, (size_t)M * 5, resting);
-	/* As if it were a tenth of a job's pages. */
+	/* As if the sample were a tenth of the job's pages. */
 	s.sample.threshold = CURVE_HASHES / 10;
 	s.sample.lookups *= 10;
 	for (int known = 0; known < 3; known++) {
@@ -224,7 +224,7 @@ static void impossible_totals(void **state)
 	string_make(&s, (size_t)M * 2, cyclic);
 	s.sample.distinct_pages = M - 1;
 	assert_int_equal(curve_make(&s.sample, &c), -EINVAL);
-	/* An estimate of them may be so. */
+	/* An estimate may be too low. */
 	s.sample.distinct_error = 0.01;
 	assert_int_equal(curve_make(&s.sample, &c), 0);
 	assert_float_equal(c.estimate.rate, 1, 1e-9);
@@ -258,7 +258,7 @@ static void judgement(void **state)
 
 	string_make(&s, (size_t)M * 20, cyclic);
 	assert_int_equal(curve_make(&s.sample, &c), 0);
-	/* Half of the pages fit: nothing hits, and each comes again after M / 2 evictions. */
+	/* Half of the pages fit: nothing hits, and each returns after M / 2 evictions. */
 	judged(&c, &s, (struct curve_counted){M / 2, 0.99, 0.99, 1e5, M / 2, 1}, false,
 	       OPINION_SAME);
 	judged(&c, &s, (struct curve_counted){M / 2, 0.9, 0.9, 1e5, M / 2, 1}, true, OPINION_SAME);

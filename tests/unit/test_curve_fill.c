@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access */
-/* The rows that rules read of a curve, from databases with a known sample. */
+/* The rows of a curve that rules read, from databases with a known sample. */
 #include "fixtures/report/fixture.h"
 
 #include "advisor/analysis/fill.h"
@@ -27,7 +27,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* A cyclic scan whose every page is in the sample. */
+/* A cyclic scan with every page in the sample. */
 static void refer(struct fixture *f, const char *kind)
 {
 	fixture_sql(f,
@@ -55,7 +55,7 @@ static void refer(struct fixture *f, const char *kind)
 	}
 }
 
-/* All lookups missed, and half of the pages are there. */
+/* All lookups missed; half of the pages are cached. */
 static void count(struct fixture *f, int misses)
 {
 	static const char *const zero[] = {"used",
@@ -123,7 +123,7 @@ static void a_cliff(void **state)
 	refer(f, "whole");
 	count(f, PAGES * EPOCHS);
 	fill(f);
-	fill(f); /* again changes nothing */
+	fill(f); /* a second fill changes nothing */
 	assert_float_equal(ask(f, "count(*)"), 1, 0);
 	assert_float_equal(ask(f, "absent"), -1, 0);
 	assert_float_equal(ask(f, "present_pages"), PAGES / 2, 0);
@@ -134,7 +134,7 @@ static void a_cliff(void **state)
 	assert_float_equal(ask(f, "memory_pages"), 262144, 0);
 	assert_float_equal(ask(f, "limit_pages"), -1, 0);
 	assert_float_equal(ask(f, "uncertain"), 0, 0);
-	/* Nothing was counted to come again: there is no other opinion. */
+	/* No refaults were counted: there is no second opinion. */
 	assert_float_equal(ask(f, "second_opinion = 'none'"), 1, 0);
 	assert_float_equal(ask(f, "reread_order = 'same'"), 1, 0);
 	assert_float_equal(
@@ -144,7 +144,7 @@ static void a_cliff(void **state)
 			   1, 0);
 }
 
-/* What was measured is not on the curve: nothing is foretold. */
+/* The measured ratio is not on the curve: there is no prediction. */
 static void off_the_curve(void **state)
 {
 	struct fixture *f = *state;
@@ -165,12 +165,12 @@ static void broken(void **state)
 	fill(f);
 	assert_float_equal(ask(f, "broken"), 1, 0);
 	assert_float_equal(ask(f, "reason = 'broken'"), 1, 0);
-	/* Nothing was counted: NULL, and no judgement. */
+	/* Not measured: NULL, and no judgement. */
 	assert_float_equal(ask(f, "measured_miss_ratio"), -1, 0);
 	assert_float_equal(ask(f, "uncertain"), 0, 0);
 }
 
-/* Nothing but the reason is left of a recording that ended at once. */
+/* A recording that ended at once has only its reason left. */
 static void broken_at_once(void **state)
 {
 	struct fixture *f = *state;
@@ -197,8 +197,7 @@ static void absent(void **state)
 	assert_float_equal(ask(f, "(SELECT count(*) FROM temp.analysis_curve)"), 0, 0);
 }
 
-/* The run has an interval, so it did not end before one. */
-/* Of damaged counters: no size of a cache. */
+/* Damaged counters give no cache size. */
 static void sizes_that_no_machine_has(void **state)
 {
 	struct fixture *f = *state;
@@ -233,8 +232,7 @@ static void damaged(void **state)
 	refer(f, "whole");
 	fixture_sql(f, "UPDATE reference_chunk SET data = x'ffff' WHERE seq = 3");
 	fill(f);
-	assert_float_equal(ask(f, "absent LIKE 'The references that were recorded%damaged%'"), 1,
-			   0);
+	assert_float_equal(ask(f, "absent LIKE 'The recorded references%damaged%'"), 1, 0);
 }
 
 static void no_such_job(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* Stack distances and OPT against caches that are simulated plainly, removals included. */
+/* Stack distances and OPT, compared with simulated caches, including removals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct world {
 	struct curve_sample sample;
 };
 
-/* Half of the lookups go to a quarter of the pages; one entry in removals is one. */
+/* Half of the lookups use a quarter of the pages; one entry in `removals` is a removal. */
 static void world_make(struct world *w, uint32_t seed, uint32_t removals)
 {
 	uint32_t state = seed;
@@ -49,7 +49,7 @@ static void world_make(struct world *w, uint32_t seed, uint32_t removals)
 	};
 }
 
-/* An LRU cache as a list in an array, newest first; hits by entry. */
+/* An LRU cache as an array, newest first; counts the hits of each entry. */
 static void plain_lru(const struct world *w, uint32_t size, uint8_t hit[])
 {
 	uint32_t list[PAGES + 1];
@@ -107,7 +107,7 @@ static void first_and_again(void **state)
 	assert_memory_equal(got, want, sizeof(want));
 }
 
-/* The lookup of page from i on; ENTRIES: none before it is removed. */
+/* The next lookup of page after i; ENTRIES: none before its removal. */
 static int next_use(const struct world *w, uint32_t page, int i)
 {
 	for (; i < ENTRIES; i++)
@@ -183,7 +183,8 @@ static void opt_is_the_plain_one(void **state)
 	}
 }
 
-/* Warm passes over M pages in a cache of c: the best keeps c - 1 of them for the next, of M - 1. */
+/* Warm passes over M pages with a cache of c: the best keeps c - 1 of them for the next, of M -
+ * 1. */
 static void cyclic_scan(void **state)
 {
 	enum { M = 500, C = 308, PASSES = 40 };

@@ -35,7 +35,7 @@ static void first(void **state)
 	assert_int_equal(rows_first(*state, "SELECT a FROM t WHERE a > 9", &v), SQLITE_OK);
 	assert_int_equal(v, -3);
 	assert_int_equal(rows_first(*state, "SELECT b FROM t", &v), SQLITE_ERROR);
-	/* What goes wrong at the first row is an error too. */
+	/* An error at the first row is reported too. */
 	assert_int_equal(rows_first(*state, "SELECT abs(-9223372036854775807 - 1)", &v),
 			 SQLITE_ERROR);
 	assert_int_equal(v, -3);
@@ -52,7 +52,7 @@ static void total(void **state)
 	assert_int_equal(rows_total(*state, "SELECT count(*) FROM absent WHERE a = ?1", 1), 0);
 }
 
-/* What was counted, or could not be, and is not all. */
+/* More rows than were counted, or than there is room for, are an error. */
 static void more_than_counted(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* Grades of directories: from the counters of a database, against the formulas by hand. */
+/* Directory grades from the counters of a database, compared with the formulas by hand. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static void zero(struct fixture *f, int id)
 		fixture_sql(f, "UPDATE directory SET %s = 0 WHERE id = %d", counter_name(c), id);
 }
 
-/* Four directories of a job of 10 s that slept for 3 s; of one nothing was measured. */
+/* Four directories of a job of 10 s that slept for 3 s; one of them was not measured. */
 static void put_job(struct fixture *f)
 {
 	fixture_zero(f, "job");
@@ -75,7 +75,7 @@ static void assert_none(const struct analysis *a, int64_t id, enum grade_kind ki
 static void test_by_hand(void **state)
 {
 	const double prefetch = 1.0 * (0.6 + 0.4 * 150 / 180) * (0.8 + 0.2 * 180 / 200);
-	/* 650 of 1000 were fetched, 150 of them had not been there before. */
+	/* 650 of 1000 were fetched; 150 of those were new. */
 	const double bad_hits = 1 - (0.65 - 0.15) / (1 - 0.15);
 	const double bad_prefetch = 50.0 / 200 * 0.6 * (0.8 + 0.2 * 50 / 650);
 	const double bad_eviction = 1 - 500.0 / 800;
@@ -84,7 +84,7 @@ static void test_by_hand(void **state)
 	put_job(*state);
 	a = world_analyse(*state);
 	assert_int_equal(a.nr_directories, 4);
-	/* All that was fetched was fetched for the first time. */
+	/* Everything that was fetched was fetched for the first time. */
 	assert_grade(&a, WELL, GRADE_HITS, 1, 'A');
 	assert_grade(&a, WELL, GRADE_PREFETCH, prefetch, 'A');
 	assert_grade(&a, WELL, GRADE_EVICTION, 1, 'A');
@@ -97,8 +97,8 @@ static void test_by_hand(void **state)
 	assert_grade(&a, BADLY, GRADE_OVERALL,
 		     0.2 * bad_hits + 0.2 * bad_prefetch + 0.2 * bad_eviction + 0.4 * 0.72, 'E');
 	assert_non_null(strstr(analysis_directory_of(&a, BADLY)->grades[GRADE_STALL].formula,
-			       "stall 2.800 s / the greater of the job's wall 10.000 s"));
-	/* What the two lack makes up what the job lacks. */
+			       "stall 2.800 s / the larger of wall time 10.000 s"));
+	/* The losses of the two directories add up to the loss of the job. */
 	assert_true(fabs(a.jobs[0].grades[GRADE_STALL].score.value - (0.98 + 0.72 - 1)) < 1e-9);
 	analysis_free(&a);
 }
@@ -113,16 +113,16 @@ static void test_absent_is_no_grade(void **state)
 		assert_none(&a, UNKNOWN, k, "");
 	assert_none(&a, UNKNOWN, GRADE_STALL, "not measured");
 	assert_none(&a, UNKNOWN, GRADE_HITS, "not measured");
-	/* Written alone: nobody asked, so nobody waited and nothing hit. */
-	assert_none(&a, WRITTEN, GRADE_STALL, "nothing was asked");
-	assert_none(&a, WRITTEN, GRADE_HITS, "no page was asked for");
-	assert_none(&a, WRITTEN, GRADE_PREFETCH, "nothing was prefetched");
+	/* Only written: no reads, so no waits and no hits. */
+	assert_none(&a, WRITTEN, GRADE_STALL, "nothing could stall");
+	assert_none(&a, WRITTEN, GRADE_HITS, "no page was requested");
+	assert_none(&a, WRITTEN, GRADE_PREFETCH, "no prefetched page");
 	assert_grade(&a, WRITTEN, GRADE_EVICTION, 1, 'A');
 	assert_null(analysis_directory_of(&a, 99));
 	analysis_free(&a);
 }
 
-/* A counter that is not known takes what needs it, and leaves the rest. */
+/* An unknown counter removes only the grades that need it. */
 static void test_one_is_absent(void **state)
 {
 	struct analysis a;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* What all but one thing speaks for, and that one thing is not sure: listed as not judged, praised
- * by nobody. */
+/* Findings of which one condition is not known: listed as not judged, and never followed by
+ * praise. */
 #include "fixtures/advisor/world.h"
 
-/* A rule of a site that is in doubt about each file whose name ends so, and sure of the others. */
+/* A site rule that is in doubt about files whose name ends with '?', and sure of the others. */
 static const char doubts[] = RULE_HEAD(
 	"doubts") "WITH f AS (SELECT *, CAST(path AS TEXT) LIKE '%?' AS doubt FROM v_file)\n"
 		  "SELECT job_id, 'file' AS subject_kind, path AS subject, 'low' AS severity, "
@@ -38,11 +38,10 @@ static void test_doubt(void **state)
 	put_file(f, 2, "/b?");
 	put_file(f, 3, "/c?");
 	a = world_analyse(f);
-	assert_string_equal(world_unjudged(&a, "doubts"),
-			    "nobody knows /a?; and 2 more of the kind");
+	assert_string_equal(world_unjudged(&a, "doubts"), "nobody knows /a?; and 2 more errors");
 	analysis_free(&a);
 
-	/* Found elsewhere: it could be judged. */
+	/* Found elsewhere, so it could be judged. */
 	put_file(f, 4, "/d");
 	a = world_analyse(f);
 	assert_non_null(world_finding(&a, "doubts"));
@@ -50,7 +49,7 @@ static void test_doubt(void **state)
 	analysis_free(&a);
 }
 
-/* A job like one that is served well, but for a file of which every second lookup misses. */
+/* A job that is served well, except for a file of which every second lookup misses. */
 static void put_job(struct fixture *f, int misses)
 {
 	fixture_zero(f, "job");
@@ -85,7 +84,7 @@ static void test_no_praise_over_a_doubt(void **state)
 	assert_non_null(strstr(reason, "stride-defeats-readahead"));
 	analysis_free(&a);
 
-	/* Nothing speaks for it: judged, whatever the pattern. */
+	/* No condition holds: judged, whatever the pattern. */
 	put_job(f, 100);
 	a = world_analyse(f);
 	assert_null(world_unjudged(&a, "stride-defeats-readahead"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account */
-/* Passes over files, and the epochs that are found from them. */
+/* Passes over files, and the epochs that are derived from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,14 +23,14 @@ static void test_bytes_are_of_the_pass_in_which_they_are_read(void **state)
 {
 	struct passes p = {.nr = 0};
 
-	/* From 50 to 250 of a file of 100: half of the first pass, the second, half of the third.
-	 */
+	/* Bytes 50 to 250 of a file of 100: half of the first pass, the second, half of the
+	 * third. */
 	passes_add(&p, &(struct passes_file){100, 250, 200, 0, 0}, 4096);
 	assert_int_equal(p.nr, 3);
 	assert_int_equal(read_in(&p, 1), 50);
 	assert_int_equal(read_in(&p, 2), 100);
 	assert_int_equal(read_in(&p, 3), 50);
-	/* A whole second pass of another file goes to the same row. */
+	/* A complete second pass of another file is in the same row. */
 	passes_add(&p, &(struct passes_file){40, 80, 40, 0, 0}, 4096);
 	assert_int_equal(p.nr, 3);
 	assert_int_equal(read_in(&p, 2), 140);
@@ -40,7 +40,7 @@ static void test_pages_are_of_whole_pages(void **state)
 {
 	struct passes p = {.nr = 0};
 
-	/* 5,000 bytes are two pages: the third that came is of the second pass. */
+	/* 5,000 bytes are two pages: the third page belongs to the second pass. */
 	passes_add(&p, &(struct passes_file){5000, 0, 0, 3, 3}, 4096);
 	assert_int_equal(p.nr, 2);
 	assert_int_equal(p.list[0].brought_pages, 2);
@@ -58,13 +58,13 @@ static void test_odd_files_are_left_out(void **state)
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		passes_add(&p, &odd[i], 4096);
 	assert_int_equal(p.nr, 0);
-	/* Files in many passes fill the list, and no more. */
+	/* Files with many passes fill the list without overflowing it. */
 	for (uint64_t pass = 1; pass <= PASSES_MAX + 1; pass++)
 		passes_add(&p, &(struct passes_file){10, 10 * pass, 10, 0, 0}, 4096);
 	assert_int_equal(p.nr, PASSES_MAX);
 }
 
-/* An index that is read again and again takes no room from files in their passes. */
+/* An index that is read repeatedly does not take the place of files in their passes. */
 static void test_an_index_is_left_out(void **state)
 {
 	struct passes p = {.nr = 0};
@@ -103,8 +103,8 @@ static const char *find(const struct epochs_row *rows, size_t nr, size_t *passes
 
 static void test_passes_are_epochs(void **state)
 {
-	/* Three passes over 100, and a part of a fourth; the second ends in the midst of 3, the
-	 * third in 5, most of which is of the fourth. */
+	/* Three passes over 100 and a part of a fourth. The second ends within interval 3, the
+	 * third within 5, most of which belongs to the fourth. */
 	static const struct epochs_row rows[] = {
 		{0, 1, 60, 60}, {1, 1, 40, 40}, {2, 2, 70, 70}, {3, 2, 30, 30},
 		{3, 3, 20, 20}, {4, 3, 75, 75}, {5, 3, 5, 5},	{5, 4, 30, 30},
@@ -118,7 +118,7 @@ static void test_passes_are_epochs(void **state)
 	assert_int_equal(first[2], 5);
 }
 
-/* What is read once only, as the program's own libraries, does not hide the passes. */
+/* Files that are read only once, such as the program's libraries, do not hide the passes. */
 static void test_other_files_do_not_hide_them(void **state)
 {
 	static const struct epochs_row rows[] = {
@@ -137,14 +137,14 @@ static void test_what_are_no_epochs(void **state)
 	/* Each file twice before the next one. */
 	static const struct epochs_row twice[] = {
 		{0, 1, 50, 50}, {0, 2, 50, 50}, {1, 1, 50, 50}, {1, 2, 50, 50}};
-	/* Random reads of a large file: nobody knows which of its pages. */
+	/* Random reads of a large file: which of its pages were read is not known. */
 	static const struct epochs_row random[] = {
 		{0, 1, 500, 1000}, {1, 1, 500, 0}, {2, 2, 50, 1000}, {3, 2, 950, 0}};
 	static const struct epochs_row quick[] = {{0, 1, 90, 90}, {0, 2, 90, 90}, {0, 3, 90, 90}};
 	size_t passes, first[4];
 
 	assert_non_null(strstr(FIND(once, &passes, first), "once"));
-	assert_non_null(strstr(FIND(twice, &passes, first), "again before the others"));
+	assert_non_null(strstr(FIND(twice, &passes, first), "again before all others"));
 	assert_non_null(strstr(FIND(random, &passes, first), "pieces"));
 	assert_non_null(strstr(FIND(quick, &passes, first), "too long"));
 	assert_non_null(strstr(find(NULL, 0, &passes, first), "once"));
@@ -152,7 +152,7 @@ static void test_what_are_no_epochs(void **state)
 
 enum { SHARDS = 4, SHARD_EPOCHS = 3, SHARD_MB = 100, MB_PER_S = 150, SHARD_ROWS = 128 };
 
-/* The rows of a job that reads its shards one after the other, by intervals of so many ms. */
+/* The rows of a job that reads its shards in order, with intervals of that many ms. */
 static size_t read_shards(int interval_ms, struct epochs_row *rows)
 {
 	const uint64_t each = SHARD_MB * 1000000ULL, all = each * SHARDS * SHARD_EPOCHS,
@@ -185,7 +185,7 @@ static size_t read_shards(int interval_ms, struct epochs_row *rows)
 	return nr;
 }
 
-/* As the store merges rows of old intervals: sums by pass. */
+/* The store merges old rows so: sums by pass. */
 static size_t merge_rows(struct epochs_row *rows, size_t nr, size_t intervals)
 {
 	size_t kept = 0;
@@ -209,8 +209,7 @@ static size_t merge_rows(struct epochs_row *rows, size_t nr, size_t intervals)
 
 static void test_the_length_of_intervals_changes_nothing(void **state)
 {
-	/* An epoch takes 2,667 ms: interval 10 of those of 250 ms ends one, and interval 2 of those
-	 * of 1 s. */
+	/* An epoch takes 2,667 ms: it ends in interval 10 of 250 ms, and in interval 2 of 1 s. */
 	static const size_t of_250[] = {11, 21}, of_1000[] = {3, 5};
 	struct epochs_row brief[SHARD_ROWS], rows[SHARD_ROWS];
 	size_t nr_brief = read_shards(250, brief), nr = read_shards(1000, rows);

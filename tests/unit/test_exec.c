@@ -9,8 +9,8 @@
 #include "run_command.h"
 #include "scratch.h"
 
-/* The command found in a later directory of PATH, past one that is not executable and past
- * directories that do not exist or cannot be searched. */
+/* The command is found in a later directory of PATH, after one in which it is not executable and
+ * after directories that do not exist or cannot be searched. */
 static void search_path(const struct scratch *s)
 {
 	const char *const argv[] = {"plain", NULL};
@@ -81,7 +81,7 @@ static void cannot_run(void **state)
 		command_free(c);
 	}
 	search_path(&s);
-	/* A script without "#!" runs by sh, as in a shell. */
+	/* A script without "#!" is run by sh, as in a shell. */
 	chmod(plain, 0755);
 	{
 		const char *const argv[] = {plain, NULL};

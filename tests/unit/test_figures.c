@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor model account access */
 /*
- * Each figure has one value, whoever works it out: the views in SQL, or a report in C. Runs with
- * counters by chance: more misses than lookups, nothing, not measured, of sliced runs too. A view
- * has what is exact; where a report has an estimate or a bound, it has NULL.
+ * Each figure has one value, computed by the views in SQL or by a report in C. Random counters:
+ * more misses than lookups, zeros, not measured, and sliced runs. If a report has an estimate or a
+ * bound, the view has NULL.
  */
 #include "fixtures/advisor/world.h"
 #include "fixtures/chance.h"
@@ -27,7 +27,7 @@ static const struct {
 	{"v_filesystem", "filesystem_id"}, {"v_interval", "interval_id"},
 };
 
-/* Those of an interval may be below 0: what was counted before and is taken back. */
+/* In an interval they may be negative: earlier counts that are taken back. */
 static bool may_be_negative(int counter, bool interval)
 {
 	return interval || counter == C_resident_unused ||
@@ -106,12 +106,12 @@ static struct counts counts_of(struct fixture *f, struct arena *arena, int table
 	return c;
 }
 
-/* Of each view, one row. */
+/* One row of each view. */
 struct row {
 	const char *view;
 	int id;
 	sqlite3_stmt *stmt;
-	size_t differ; /* figures so far */
+	size_t differ; /* figures compared so far */
 };
 
 static void tell(struct row *r, const char *name, int at, bool known, double c)
@@ -129,7 +129,7 @@ static int column_of(const struct row *r, const char *name)
 	return -1;
 }
 
-/* A column that the view does not have is not compared; returns whether it has it. */
+/* Compares a column if the view has it; returns whether it has. */
 static bool same_count(struct row *r, const char *name, struct opt_i64 c)
 {
 	int at = column_of(r, name);
@@ -142,7 +142,7 @@ static bool same_count(struct row *r, const char *name, struct opt_i64 c)
 	return true;
 }
 
-/* To the last bit. */
+/* Equal to the last bit. */
 static bool same_ratio(struct row *r, const char *name, struct opt_f64 c)
 {
 	int at = column_of(r, name);
@@ -169,7 +169,7 @@ static struct opt_f64 exact_ratio(struct opt_f64 v, const struct range *r)
 	return v;
 }
 
-/* Those that the views have under their own name as something else, or as they were stored. */
+/* Figures that the views derive differently under the same name; an interval has stored values. */
 static bool is_another(int counter, bool interval)
 {
 	return interval || counter == C_refault_distance_pages || counter == C_refault_distance_ms;
@@ -199,7 +199,7 @@ static size_t compare_row(struct row *r, const struct counts *c, bool interval)
 	return nr;
 }
 
-/* Returns how many figures differ. */
+/* Returns the number of figures that differ. */
 static size_t compare_view(struct fixture *f, int table, bool sliced)
 {
 	struct row r = {.view = views[table].view};
@@ -253,7 +253,7 @@ static void so_they_do_of_sliced_runs(void **state)
 	compare_runs(*state, true);
 }
 
-/* What programs read of a counter that is shown as all others is in the schema. */
+/* Every plain counter is in the JSON schema. */
 static void plain_counters_are_in_the_schema(void **state)
 {
 	static const char *const names[] = {

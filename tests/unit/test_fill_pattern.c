@@ -30,7 +30,7 @@ static void put_file(struct fixture *f, int id, int directory, int pages, const 
 		fixture_sql(f, "UPDATE file SET %s WHERE id = %d", sql, id);
 }
 
-/* On a connection that may only read, as every analysis has it. */
+/* On a read-only connection, as in every analysis. */
 static void fill(struct fixture *f, sqlite3 **ret)
 {
 	struct errtext err = {0};
@@ -104,7 +104,7 @@ static void by_counters(void **state)
 	assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(json, "decided_by")) > 0);
 	cJSON_Delete(json);
 	free(text);
-	/* What was not measured is in no features: nothing is read as 0. */
+	/* Values that were not measured are not in the features: none is read as 0. */
 	text = value(db, "SELECT features FROM analysis_pattern WHERE kind = 'file' AND "
 			 "subject_id = 3");
 	assert_string_equal(text, "{\"decided_by\":[]}");

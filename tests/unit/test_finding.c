@@ -42,7 +42,7 @@ static void assert_order(const struct finding *list, size_t nr, const char *ids)
 			fail_msg("%zu: %s, not %c", i, list[i].rule->id, ids[i]);
 }
 
-/* Of no known gain it is what the severity stands for: 20 s and 5 s of 100, times 0.5. */
+/* If the gain is unknown, the severity stands for one: 20 s and 5 s of 100, times 0.5. */
 static void test_order(void **state)
 {
 	struct finding list[] = {
@@ -60,7 +60,7 @@ static void test_order(void **state)
 	assert_true(list[4].order_s < 0);
 }
 
-/* A fifth of a bound, two thirds of what was measured; a gain that is hardly sure counts less. */
+/* A fifth of a bound, two thirds of a measured gain; a gain with low confidence counts less. */
 static void test_order_of_methods(void **state)
 {
 	struct finding list[] = {
@@ -94,7 +94,7 @@ static void test_merge(void **state)
 	assert_null(list[0].merged->merged->merged);
 	assert_null(list[1].merged);
 	assert_null(list[2].merged);
-	/* After those that stay come the others, and say into which. */
+	/* Merged findings come last, and name the one they are merged into. */
 	assert_string_equal(list[4].rule->id, "a");
 	assert_string_equal(list[5].rule->id, "d");
 	assert_ptr_equal(list[4].merged_into, &list[0]);
@@ -102,7 +102,7 @@ static void test_merge(void **state)
 	assert_null(list[0].merged_into);
 }
 
-/* The most direct remedy stays, whatever it gains; what is only worth knowing hides nothing. */
+/* The most direct remedy stays, whatever it gains; an info finding hides nothing. */
 static void test_merge_towards_the_lever(void **state)
 {
 	struct finding list[] = {
@@ -119,7 +119,8 @@ static void test_merge_towards_the_lever(void **state)
 	assert_string_equal(list[0].merged->rule->id, "g");
 }
 
-/* Less than a hundredth of the 100 s; as much, and what is not known, stays what it is. */
+/* A gain below a hundredth of the 100 s becomes info; others, and unknown ones, keep their
+ * severity. */
 static void test_floor(void **state)
 {
 	struct gain_scale measured = scale;
@@ -135,7 +136,7 @@ static void test_floor(void **state)
 	assert_int_equal(below.severity, SEVERITY_INFO);
 	assert_int_equal(at.severity, SEVERITY_LOW);
 	assert_int_equal(unknown.severity, SEVERITY_HIGH);
-	/* At a rate that is assumed nobody knows how many seconds they are. */
+	/* Bytes at an assumed rate: the seconds are not known. */
 	assert_int_equal(bytes.severity, SEVERITY_LOW);
 	measured.rate.measured = true;
 	finding_apply_floor(&bytes, &measured);
@@ -155,7 +156,7 @@ static void test_rate(void **state)
 {
 	assert_true(gain_rate_of(true, 4e9, 2).bytes_per_s == 2e9);
 	assert_non_null(strstr(gain_rate_of(true, 4e9, 2).method, "slept"));
-	/* What says nothing of a device. */
+	/* Such values do not measure a device. */
 	assert_true(gain_rate_of(false, 4e9, 2).bytes_per_s == 200e6);
 	assert_true(gain_rate_of(true, 4e9, 0).bytes_per_s == 200e6);
 	assert_true(gain_rate_of(true, 4096, 2).bytes_per_s == 200e6);

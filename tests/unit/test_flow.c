@@ -26,7 +26,7 @@ static char *shown(struct doc (*make)(FILE *out), const struct doc_flow *flow)
 	return text;
 }
 
-/* Heights of the ends of a side, in the order of its names. */
+/* Heights of the ends of a side, by name. */
 static size_t ends(const char *page, int side, double *ret, size_t max)
 {
 	const char *at = page;
@@ -44,7 +44,7 @@ static size_t ends(const char *page, int side, double *ret, size_t max)
 	return nr;
 }
 
-/* An end is as high as what goes from or to it, on both sides by one scale. */
+/* An end is as high as its flows, on both sides with one scale. */
 static void ends_are_as_high_as_what_goes(void **state)
 {
 	static const struct doc_stream streams[] = {
@@ -67,7 +67,7 @@ static void ends_are_as_high_as_what_goes(void **state)
 	(void)state;
 }
 
-/* A name is cut in its middle, between characters, and is text whatever it holds. */
+/* A name is cut in the middle, between characters, and is always text. */
 static void names_are_text(void **state)
 {
 	static const struct doc_stream stream = {0, 0, TONE_OPEN, 1};
@@ -88,7 +88,7 @@ static void names_are_text(void **state)
 	(void)state;
 }
 
-/* Its table has the numbers there. */
+/* A table has the same numbers. */
 static void not_in_text(void **state)
 {
 	static const struct doc_stream stream = {0, 0, TONE_OPEN, 1};

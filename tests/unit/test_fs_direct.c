@@ -16,7 +16,7 @@ static unsigned int with(const enum probe_role *roles, size_t nr)
 	return fs_cover_direct(&plan);
 }
 
-/* What a device is asked for tells what a read gives: no end of it need be seen. */
+/* Block I/O shows what a read returns: its end need not be seen. */
 static void test_what_is_queued(void **state)
 {
 	struct probe_plan plan = {};
@@ -29,7 +29,7 @@ static void test_what_is_queued(void **state)
 	assert_int_equal(fs_cover_direct(&plan), FS_DIRECT_BLOCK);
 }
 
-/* A read that is seen to begin and not to end may have been refused, or have given less. */
+/* If only the beginning of a read is seen, it may have failed or returned less. */
 static void test_both_ends(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* Grades: by hand, absent in absent out, and monotone in every input. */
+/* Grades: computed by hand, absent if an input is absent, and monotone in every input. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "advisor/analysis/grade.h"
 
-/* But touches, the last: whether there is a stall to judge. */
+/* Except touches, the last one: it decides whether there is a stall to judge. */
 enum { NR_INPUTS = offsetof(struct grade_input, touches) / sizeof(struct opt_f64) };
 
 static struct opt_f64 known(double v)
@@ -59,7 +59,7 @@ static void test_letters(void **state)
 
 static void test_by_hand(void **state)
 {
-	/* 1000 lookups, 400 fetched; at best 300 of them, 100 of which are first touches. */
+	/* 1000 lookups, 400 fetched; at best 300, of which 100 are first touches. */
 	struct grade_input curve = {
 		.lookups = known(1000),
 		.misses = known(150),
@@ -67,7 +67,7 @@ static void test_by_hand(void **state)
 		.floor = known(0.1),
 		.opt_miss = known(0.3),
 	};
-	/* No curve: 400 fetched, 100 of them had been here, so 300 are first touches. */
+	/* No curve: 400 fetched, of which 100 are refaults, so 300 are first touches. */
 	struct grade_input bound = {
 		.lookups = known(1000),
 		.misses = known(150),
@@ -92,18 +92,18 @@ static void test_by_hand(void **state)
 	assert_score(&bound, GRADE_EVICTION, 0.75);
 	assert_score(&rest, GRADE_PREFETCH, 0.5 * (0.6 + 0.4 * 0.25) * (0.8 + 0.2 * 0.75));
 	assert_score(&rest, GRADE_STALL, 0.7);
-	/* Tasks beside each other: 3 s of the 8 s that they slept or ran. */
+	/* Parallel tasks: 3 of the 8 s that they slept or ran. */
 	rest.wall_ns = known(2e9);
 	assert_score(&rest, GRADE_STALL, 1 - 3.0 / 8);
 	assert_score(&rest, GRADE_OVERALL, (0.2 * 0.5 * 0.7 * 0.95 + 0.4 * (1 - 3.0 / 8)) / 0.6);
-	/* Ten pages that came back are no harm to a job of a million lookups. */
+	/* Ten refaults do not harm a job with a million lookups. */
 	bound.lookups = known(1e6);
 	bound.added_pages = known(12);
 	bound.refaults = known(10);
 	assert_score(&bound, GRADE_EVICTION, 0.999);
 }
 
-/* Of 4 s of stall 1 s was for one directory, 3 s for another: shares of the same time. */
+/* Of 4 s of stall, 1 s was in one directory and 3 s in another: shares of the same time. */
 static void test_part_of_a_job(void **state)
 {
 	struct grade_input one_second = {
@@ -118,11 +118,11 @@ static void test_part_of_a_job(void **state)
 	three.stall_ns = known(3e9);
 	assert_score(&one_second, GRADE_STALL, 0.9);
 	assert_score(&three, GRADE_STALL, 0.7);
-	/* Tasks beside each other: 4 s of sleep and 5 s of CPU time in 6 s. */
+	/* Parallel tasks: 4 s of sleep and 5 s of CPU time in 6 s. */
 	one_second.wall_ns = three.wall_ns = known(6e9);
 	assert_score(&one_second, GRADE_STALL, 1 - 1.0 / 9);
 	assert_score(&three, GRADE_STALL, 1 - 3.0 / 9);
-	/* Who asks for nothing waits for nothing: no praise for that. */
+	/* A job without requests does not wait: no praise for that. */
 	one_second.stall_ns = one_second.touches = known(0);
 	assert_int_equal(one(&one_second, GRADE_STALL).letter, 0);
 	assert_int_equal(one(&one_second, GRADE_OVERALL).letter, 0);
@@ -130,7 +130,7 @@ static void test_part_of_a_job(void **state)
 	assert_score(&one_second, GRADE_STALL, 1);
 }
 
-/* Where the per-read hook is off stall alone is no grade of the job, A above all. */
+/* With the per-read hook off, stall alone is no basis for a grade, least of all an A. */
 static void test_level_cold(void **state)
 {
 	struct grade_input in = {
@@ -149,7 +149,7 @@ static void test_level_cold(void **state)
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
 }
 
-/* Lookups of a program that maps what it reads are those of its start. */
+/* The lookups of a program that maps its data are those of its start. */
 static void test_mapped(void **state)
 {
 	struct grade_input in = {
@@ -168,7 +168,7 @@ static void test_mapped(void **state)
 	assert_int_equal(one(&in, GRADE_HITS).letter, 'A');
 }
 
-/* Reading nothing is no merit; the grades of its parts show their figures. */
+/* Reading nothing earns no grade; the partial grades show their figures. */
 static void test_start_of_a_program(void **state)
 {
 	struct grade_input in = {
@@ -186,18 +186,18 @@ static void test_start_of_a_program(void **state)
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
 	in.touches_min = 256;
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
-	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "the start of its programs"));
+	assert_non_null(strstr(one(&in, GRADE_OVERALL).formula, "starting its programs"));
 	assert_int_equal(one(&in, GRADE_STALL).letter, 'A');
-	/* What it wrote or read ahead, or touched, is work. */
+	/* Writes, readahead calls and touches count as work. */
 	in.added_pages = known(256);
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
 	in.added_pages = known(0);
 	in.touches = known(256);
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
-	/* What is not known is no reason. */
+	/* Unknown values are no reason. */
 	in.touches = (struct opt_f64){0};
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 'A');
-	/* As measured of a program that starts 41: 817 lookups and 3,878 minor faults. */
+	/* Measured on a program that starts 41 others: 817 lookups and 3,878 minor faults. */
 	in.touches = known(4695);
 	in.touches_min = grade_touches_min(known(41));
 	assert_int_equal(one(&in, GRADE_OVERALL).letter, 0);
@@ -222,7 +222,7 @@ static void test_nothing_to_judge(void **state)
 	struct grade g[GRADE_NR];
 	struct grade_input none = {0};
 
-	/* Each page asked for once: no cache size is better than another. */
+	/* Each page is requested once: every cache size is equally good. */
 	assert_int_equal(one(&once, GRADE_HITS).letter, 0);
 	assert_non_null(strstr(one(&once, GRADE_HITS).formula, "once"));
 	assert_score(&once, GRADE_EVICTION, 1);
@@ -263,7 +263,7 @@ static struct grade_input random_input(void)
 	return in;
 }
 
-/* What is absent is not 0: a grade without one of its inputs is another grade, or none. */
+/* Absent is not 0: without one of its inputs a grade is another one, or absent. */
 static void test_absent(void **state)
 {
 	static const size_t needed[][2] = {
@@ -287,7 +287,7 @@ static void test_absent(void **state)
 	}
 }
 
-/* +1: a grade never falls when this grows; -1: it never rises; 0: neither is claimed. */
+/* +1: a grade never falls as this grows; -1: it never rises; 0: no claim. */
 static void test_monotone(void **state)
 {
 	static const int direction[NR_INPUTS][GRADE_NR] = {
@@ -297,7 +297,7 @@ static void test_monotone(void **state)
 		{[GRADE_HITS] = -1},
 		{[GRADE_HITS] = -1, [GRADE_EVICTION] = -1},
 		{[GRADE_EVICTION] = 1},
-		/* floor, opt_miss: what is possible */
+		/* floor, opt_miss: the possible optimum */
 		{[GRADE_HITS] = 0},
 		{[GRADE_HITS] = 1},
 		/* accuracy, coverage, timeliness */
@@ -340,7 +340,7 @@ static void test_monotone(void **state)
 	}
 }
 
-/* Better parts, better whole. */
+/* Better parts give a better whole. */
 static void test_overall_is_monotone(void **state)
 {
 	int compared = 0;
@@ -357,7 +357,7 @@ static void test_overall_is_monotone(void **state)
 		better.refaults.value *= rnd(1);
 		grade_all(&in, before);
 		grade_all(&better, after);
-		/* Where nothing came back any more there may be no reuse left to judge. */
+		/* If nothing came back, there may be no reuse to judge. */
 		if (before[GRADE_HITS].score.known != after[GRADE_HITS].score.known)
 			continue;
 		compared++;
@@ -367,8 +367,8 @@ static void test_overall_is_monotone(void **state)
 	assert_true(compared > 5000);
 }
 
-/* In slices: what rests on lookups or on pages that were not followed has no grade, and says why.
- */
+/* In slices: a grade based on lookups, or on pages that were not followed, is absent, with a
+ * reason. */
 static void test_sliced(void **state)
 {
 	static const enum grade_kind none[] = {GRADE_OVERALL, GRADE_HITS, GRADE_EVICTION};
@@ -385,11 +385,11 @@ static void test_sliced(void **state)
 	}
 	/* Waits are exact. */
 	assert_score(&in, GRADE_STALL, 1 - 1e8 / 1.1e9);
-	/* However many lookups there were, it is an A. */
+	/* With any number of lookups, it is an A. */
 	in.refaults = known(100);
 	assert_score(&in, GRADE_EVICTION, 0.9);
 	assert_null(strstr(one(&in, GRADE_EVICTION).formula, "lookups 0"));
-	/* At a level that sees no lookups the pages that were added stand alone. */
+	/* At a level without lookups, the added pages are used alone. */
 	in.sliced = false;
 	in.refaults = known(200);
 	assert_score(&in, GRADE_EVICTION, 0.8);

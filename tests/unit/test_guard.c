@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor access */
-/* What the guard takes from a connection, and that it gives all of it back. */
+/* The guard's limits on a connection, and that it removes them afterwards. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static int begin(void **state)
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK)
 		return -1;
 	*state = db;
-	/* As the analysis has it: what is collected takes memory, no files. */
+	/* As in the analysis: temporary data is in memory, not in files. */
 	return sqlite3_exec(db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
 }
 
@@ -34,7 +34,7 @@ static int end(void **state)
 	return sqlite3_close(*state);
 }
 
-/* The first value of a query, or how it ends. */
+/* The first value of a query, or its error. */
 static int ask(sqlite3 *db, const char *sql, char *ret, size_t size)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -66,7 +66,7 @@ static void assert_same(const int64_t a[LIMITS + 2], const int64_t b[LIMITS + 2]
 			fail_msg("limit %d is %lld, was %lld", i, (long long)b[i], (long long)a[i]);
 }
 
-/* With no limits before, and with ones that are lower than the guard's. */
+/* Without limits before, and with limits lower than the guard's. */
 static void test_gives_back(void **state)
 {
 	static const int64_t heaps[][2] = {{0, 0}, {0, 300 << 20}, {8 << 20, 40 << 20}};
@@ -111,7 +111,7 @@ static void test_own_rules(void **state)
 	guard_leave(&g);
 }
 
-/* A rule takes half of what is left, and a transaction is not lost with it. */
+/* A rule gets half of the remaining memory, and an open transaction survives. */
 static void test_stops(void **state)
 {
 	static const struct {
@@ -151,7 +151,7 @@ static void test_stops(void **state)
 	assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), 0);
 }
 
-/* What a site's rule prints is what SQLite prints. */
+/* printf() in a site's rule gives the same text as SQLite's own. */
 static void test_format(void **state)
 {
 	static const char *const calls[] = {

@@ -34,7 +34,7 @@ static void rows_are_found_after_it_grew(void **state)
 	hash_index_free(&x);
 }
 
-/* Hashes that share a slot, or all that is kept of them, hide no row. */
+/* Rows are found even if hashes share a slot, or all stored bits of the hash. */
 static void rows_of_one_slot_are_all_found(void **state)
 {
 	struct hash_index x = {0};
@@ -44,7 +44,7 @@ static void rows_of_one_slot_are_all_found(void **state)
 		hash_index_put(&x, i < 4 ? 5 : (uint64_t)i << 40 | 5, i);
 	for (size_t i = 0; i < 8; i++)
 		assert_int_equal(count_rows(&x, i < 4 ? 5 : (uint64_t)i << 40 | 5, i), 1);
-	/* It ends at an empty slot after the last one. */
+	/* The search ends at an empty slot after the last one. */
 	hash_index_clear(&x);
 	hash_index_put(&x, x.mask, 1);
 	hash_index_put(&x, x.mask, 2);

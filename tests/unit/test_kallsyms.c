@@ -30,7 +30,8 @@ static void a_range_ends_at_the_next_address(void **state)
 {
 	struct kallsym syms[] = {{.name = "b"}, {.name = "d"}};
 
-	/* Percpu symbols come first at 0; aliases share an address; data is no function. */
+	/* Percpu symbols are listed first, at 0; aliases share an address; data is not a
+	 * function. */
 	assert_int_equal(find("0000000000000000 A fixed_percpu_data\n"
 			      "ffffffff81000000 T a\n"
 			      "ffffffff81000100 D b\n"

@@ -110,7 +110,7 @@ static void test_settings(void **state)
 	assert_int_equal(caps.kallsyms, CAPS_NO);
 	assert_string_equal(caps.lockdown, "");
 
-	/* As root on x86 before 6.15: the first symbol lies at 0. */
+	/* As for root on x86 before 6.15: the first symbol is at 0. */
 	fake_root_write(
 		*state, "/proc/kallsyms",
 		"0000000000000000 A fixed_percpu_data\n0000000000001000 A cpu_debug_store\n");
@@ -233,7 +233,7 @@ static size_t count_fds(void)
 	return nr;
 }
 
-/* Whatever this machine allows: no trial works without its target, and none leaves a file open. */
+/* Whatever this machine allows: every trial fails without its target, and leaves no file open. */
 static void test_trials_leave_nothing(void **state)
 {
 	struct fake_root *root = *state;
@@ -305,7 +305,7 @@ static void test_file_line(void **state)
 	assert_int_equal(n, -1);
 }
 
-/* A function "int late_read(void)" in BTF of a module that is loaded. */
+/* A function "int late_read(void)" in the BTF of a loaded module. */
 static void load_module(const struct fake_root *root, const char *name)
 {
 	char path[256];
@@ -329,7 +329,7 @@ static void load_module(const struct fake_root *root, const char *name)
 	btf__free(base);
 }
 
-/* A function of a module is there while the module is. */
+/* A function of a module exists only while the module is loaded. */
 static void test_modules(void **state)
 {
 	static const struct kernel_hook hooks[] = {
@@ -346,7 +346,7 @@ static void test_modules(void **state)
 	assert_int_equal(caps->hooks[0].err, -ENODEV);
 	assert_int_equal(caps->hooks[1].err, -ENOENT);
 
-	/* Loaded, but the kernel was built without BTF of modules. */
+	/* Loaded, but the kernel has no BTF of modules. */
 	fake_root_write(root, "/sys/module/late/refcnt", "0\n");
 	gather(root, hooks, 3, caps);
 	assert_int_equal(caps->hooks[0].err, -ENOENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: account */
-/* The ledger by example: names, folding, marks, filesystems, advice. */
+/* Examples of the ledger: names, folding, marks, filesystems, advice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,11 +56,11 @@ static void test_late_name_and_rename(void **state)
 	assert_int_equal(directory(l, "/a")->total.c[C_misses], 0);
 	assert_int_equal(directory(l, "/b")->total.c[C_misses], 8);
 	assert_int_equal(directory(l, "/b")->files, 1);
-	/* The name stays when a sample has none. */
+	/* A file keeps its name if a sample has none. */
 	apply_one(l, 1, NULL, 1);
 	assert_string_equal(ledger_file(l, 0)->path, "/b/y");
 	assert_int_equal(directory(l, "/b")->total.c[C_misses], 9);
-	/* In the root, and a name that is no path. */
+	/* In the root, and a name that is not a path. */
 	apply_one(l, 2, "/z", 3);
 	assert_int_equal(directory(l, "/")->total.c[C_misses], 3);
 	apply_one(l, 3, "memfd:x", 4);
@@ -68,7 +68,7 @@ static void test_late_name_and_rename(void **state)
 	ledger_free(l);
 }
 
-/* A folded file that was counted as nameless is counted where its name says once it has one. */
+/* A folded file that was counted without a name moves to its directory once a name arrives. */
 static void test_named_after_folding(void **state)
 {
 	struct ledger_limits limits = roomy;
@@ -88,7 +88,8 @@ static void test_named_after_folding(void **state)
 	ledger_free(l);
 }
 
-/* A name comes once, maybe before the first count: later counts of a folded file go there too. */
+/* A name is sent once, possibly before the first count: later counts of a folded file are added
+ * there too. */
 static void test_folded_file_keeps_its_directory(void **state)
 {
 	struct ledger_limits limits = roomy;
@@ -103,7 +104,7 @@ static void test_folded_file_keeps_its_directory(void **state)
 	assert_int_equal(directory(l, "/d")->files, 1);
 	assert_int_equal(directory(l, "/d")->total.c[C_misses], 7);
 	assert_int_equal(directory(l, NULL)->total.c[C_misses], 0);
-	/* Another name: what comes from now on is there. */
+	/* Renamed: later counts are added to the new directory. */
 	apply_one(l, 2, "/e/f", 5);
 	apply_one(l, 2, NULL, 6);
 	assert_int_equal(directory(l, "/d")->files, 0);
@@ -113,7 +114,8 @@ static void test_folded_file_keeps_its_directory(void **state)
 	ledger_free(l);
 }
 
-/* A file that starts late and small overtakes, although each of its intervals is below the rest. */
+/* A small file that starts late can overtake, although each of its intervals is below the
+ * others. */
 static void test_late_heavy_file_is_kept(void **state)
 {
 	struct ledger_limits limits = roomy;
@@ -136,7 +138,7 @@ static void test_late_heavy_file_is_kept(void **state)
 	ledger_free(l);
 }
 
-/* Small additions are not rounded away: right on average, over many files. */
+/* Small additions are not rounded away: correct on average, over many files. */
 static void test_weights_add_up(void **state)
 {
 	enum { FILES = 500, ADDITIONS = 300 };
@@ -167,7 +169,7 @@ static void test_weights_add_up(void **state)
 	fileset_free(set);
 }
 
-/* As the store does, in a transaction that succeeds. */
+/* Like a successful transaction of the store. */
 static void write_all(struct ledger *l)
 {
 	for (size_t i = 0; i < ledger_nr_files(l); i++)
@@ -191,13 +193,13 @@ static void test_marks(void **state)
 	assert_true(ledger_file(l, 0)->mark.dirty);
 	assert_true(directory(l, "/a")->mark.dirty);
 	assert_false(directory(l, "/")->mark.dirty);
-	/* An id given in a transaction that failed is void, and the row is still to be written. */
+	/* An id from a failed transaction is void, and the row still has to be written. */
 	ledger_file(l, 0)->mark.db_id = 7;
 	ledger_file(l, 0)->mark.fresh = ledger_file(l, 0)->mark.written = true;
 	ledger_unwritten(l);
 	assert_int_equal(ledger_file(l, 0)->mark.db_id, 0);
 	assert_true(ledger_file(l, 0)->mark.dirty);
-	/* So it is when a transaction succeeds that left it out. */
+	/* The same holds for a successful transaction that left out the row. */
 	ledger_written(l);
 	assert_true(ledger_file(l, 0)->mark.dirty);
 	ledger_file(l, 0)->mark.db_id = 8;
@@ -207,7 +209,7 @@ static void test_marks(void **state)
 	assert_int_equal(ledger_file(l, 0)->mark.db_id, 8);
 	ledger_unwritten(l);
 	assert_int_equal(ledger_file(l, 0)->mark.db_id, 8);
-	/* Folded: its row has to go, and only then. */
+	/* Folded: only then its row is deleted. */
 	ledger_dead(l, &nr);
 	assert_int_equal(nr, 0);
 	apply_one(l, 2, "/a/y", 6);
@@ -257,7 +259,7 @@ static void test_active_files(void **state)
 	ledger_free(l);
 }
 
-/* Whatever rows the files have; a file that is renamed takes along what was counted before. */
+/* Directories do not depend on the rows of files; a renamed file takes its earlier counts along. */
 static void test_active_directories(void **state)
 {
 	struct ledger_limits limits = roomy;
@@ -277,7 +279,7 @@ static void test_active_directories(void **state)
 		files[i].c[C_misses] = 1 << i;
 	}
 	ledger_apply(l, &s);
-	/* c is the only one with 32; a has 1 + 8 + 16, b 2 + 4 and no room. */
+	/* Only c has 32; a has 1 + 8 + 16; b has 2 + 4 and gets no row. */
 	assert_int_equal(ledger_nr_active_directories(l), 2);
 	assert_string_equal(ledger_active_directory(l, 0)->path, "/c");
 	assert_int_equal(ledger_active_directory(l, 0)->last.c[C_misses], 32);
@@ -297,7 +299,7 @@ static void test_active_directories(void **state)
 	ledger_free(l);
 }
 
-/* Exact sums by device, whatever rows the files have; a device too many joins the rest. */
+/* Exact sums by device, independent of the rows of files; a device too many joins the rest. */
 static void test_filesystems(void **state)
 {
 	static const struct sample_filesystem known[] = {
@@ -394,7 +396,7 @@ static void test_advice(void **state)
 	ledger_apply(l, &s);
 	assert_false(ledger_advice(l, 0)->mark.dirty);
 	assert_true(ledger_advice(l, 1)->mark.dirty);
-	/* The name comes with the file, for all advice on it. */
+	/* The name arrives with the file, for all advice on it. */
 	s.files = &file;
 	s.nr_files = 1;
 	ledger_apply(l, &s);

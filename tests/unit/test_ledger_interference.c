@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* Who pushed out whose pages: from samples to rows. */
+/* Who evicted whose pages: from samples to rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static void test_directories(void **state)
 				 "NULL AND evictor_path IS NULL AND evictor_writes IS NULL AND "
 				 "evictor_cgroup = CAST('/slurm/9' AS BLOB)"),
 			 5);
-	/* A second interval adds up, also of files that are not in its sample. */
+	/* A second interval adds to the first, also for files that are not in its sample. */
 	w.s.nr_files = 0;
 	apply(f, &w);
 	assert_int_equal(ask(db, "SELECT pages FROM interference WHERE evictor = 'train'"), 60);
@@ -112,7 +112,7 @@ static void test_directories(void **state)
 	assert_true(is_sound(db));
 }
 
-/* kswapd's pages go to who filled memory, in proportion, and are marked so. */
+/* kswapd's pages are attributed to those who filled memory, in proportion, and marked. */
 static void test_kswapd(void **state)
 {
 	struct fixture *f = *state;
@@ -144,7 +144,7 @@ static void test_kswapd(void **state)
 	assert_int_equal(ask(db, "SELECT pages BETWEEN 30 AND 31 FROM interference WHERE evictor = "
 				 "'tar' AND evictor_kind = 'others' AND NOT evictor_writes"),
 			 1);
-	/* Nobody added a page: it stays with kswapd, and that is exact. */
+	/* No pages were added: they stay with kswapd, which is exact. */
 	world_init(&w);
 	w.s.start_ns = SECOND_NS;
 	strcpy(evict(&w, 1, EVICT_RECLAIM_KSWAPD, EVICTOR_KERNEL, 9)->key.comm, "kswapd0");
@@ -154,7 +154,7 @@ static void test_kswapd(void **state)
 			 9);
 }
 
-/* More evictors than there are rows: no page is lost, only who it was. */
+/* More evictors than rows: no page is lost, only its evictor. */
 static void test_bounded(void **state)
 {
 	struct fixture *f = *state;

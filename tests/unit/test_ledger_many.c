@@ -12,7 +12,7 @@
 
 #include "test_ledger_util.h"
 
-/* A million files in a thousand directories, and in one: totals exact, memory bounded. */
+/* A million files in a thousand directories, and in one: exact totals, bounded memory. */
 static void run_million(int directories)
 {
 	enum { FILES = 1000000, SAMPLE = 20000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: account */
 /*
- * The ledger against a naive reference that forgets nothing: every file of every job with all of
- * its counters. What the ledger folds must still add up.
+ * The ledger, compared with a naive reference that keeps every file of every job with all counters.
+ * After folding, the sums must still be equal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { REF_FILES = 400, BATCH = 60 };
 
 struct ref_file {
 	bool seen;
-	char path[96]; /* "": not named */
+	char path[96]; /* "": no name */
 	struct counters total;
 };
 
@@ -63,7 +63,7 @@ static void random_deltas(struct ref *r, int64_t *c)
 	c[C_resident_unused] = (int64_t)below(r, 9) - 4;
 }
 
-/* A sample of random files, some new, some renamed or named late; the reference learns it too. */
+/* A sample of random files, some new, some renamed or named late; updates the reference too. */
 static void make_sample(struct ref *r, bool renames, struct sample *s, struct sample_file *files)
 {
 	memset(s, 0, sizeof(*s));
@@ -162,7 +162,8 @@ static void check_distinct(const struct ledger *l, const struct ref *r, uint64_t
 		assert_true(files < r->distinct);
 }
 
-/* Where the counts of that path belong: its directory, or the nearest one above with a row. */
+/* The directory to which the counts of that path belong, or the nearest one above that has a
+ * row. */
 static struct ledger_directory *nearest(const struct ledger *l, uint32_t job, const char *path)
 {
 	char name[96];
@@ -181,7 +182,7 @@ static struct ledger_directory *nearest(const struct ledger *l, uint32_t job, co
 	return NULL;
 }
 
-/* Nothing forgotten, or nothing renamed: then each directory is known to the last page. */
+/* Without folding or renames, each directory is exact to the page. */
 static void check_directories(const struct ledger *l, const struct ref *r)
 {
 	for (size_t i = 0; i < ledger_nr_directories(l); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the ledger share: limits that nothing reaches, keys of files, looking up. */
+/* Shared by the tests of the ledger: limits that are never reached, keys of files, lookups. */
 #ifndef TEST_LEDGER_UTIL_H
 #define TEST_LEDGER_UTIL_H
 
@@ -22,7 +22,7 @@ static const struct ledger_limits roomy = {
 	.active_directories = 50,
 };
 
-/* Of the watched job; NULL: it has none of that path. */
+/* The watched job's row; NULL: it has none of that path. */
 static inline struct ledger_directory *directory(const struct ledger *l, const char *path)
 {
 	for (size_t i = 0; i < ledger_nr_directories(l); i++) {

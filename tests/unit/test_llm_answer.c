@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
-/* The answer around the statements: found among other words, ranked, counted, bounded; or none. */
+/* The parts of an answer around its statements: found among other text, ranked, counted and
+ * bounded, or rejected. */
 #include <errno.h>
 #include <time.h>
 
@@ -50,7 +51,7 @@ static void test_ranking(void **state)
 	gone(&w);
 }
 
-/* The object among whatever else a model writes. */
+/* The object is found among any other text that a model writes. */
 static void test_around(void **state)
 {
 	static const char *const table[] = {
@@ -137,7 +138,7 @@ static void test_counts(void **state)
 	assert_int_equal(c.nr_statements, 2);
 	assert_int_equal(c.dropped[DROP_SHAPE], 5);
 	llm_checked_free(&c);
-	/* Without aliases, one is markup. */
+	/* Without aliases it is markup. */
 	assert_int_equal(llm_check(&w.pack, NULL, reply, strlen(reply), &c, NULL), 0);
 	assert_int_equal(c.nr_statements, 2);
 	llm_checked_free(&c);
@@ -166,7 +167,7 @@ static void test_too_many(void **state)
 	gone(&w);
 }
 
-/* Answers that are large or deep end, and soon. */
+/* Answers that are large or deeply nested end soon. */
 static void test_large(void **state)
 {
 	static const char *const units[] = {"{",   "[",	 "{\"a\":", "{\"statements\":[",
@@ -187,7 +188,7 @@ static void test_large(void **state)
 	gone(&w);
 }
 
-/* What becomes of an answer with so many keys. */
+/* The result for an answer with that many keys. */
 static int with_keys(const struct world *w, int keys)
 {
 	struct llm_checked c = {0};
@@ -208,7 +209,7 @@ static int with_keys(const struct world *w, int keys)
 	return ret;
 }
 
-/* Each key beside each other one would be minutes. */
+/* Comparing each key with every other one would take minutes. */
 static void test_many_keys(void **state)
 {
 	enum { KEYS = 250000, SECONDS = 20 };

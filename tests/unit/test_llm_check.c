@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
-/* What of a model's answer is shown: statements that are kept, with what is made of them, and
- * statements that are dropped, each for its reason. */
+/* Which part of a model's answer is shown: statements that are kept, with their final text, and
+ * statements that are dropped, each with its reason. */
 #include "fixtures/llm_world.h"
 
-/* Kept (DROP_NR) or why not; *ret_text: what is shown. */
+/* DROP_NR: kept, else the reason; *ret_text: the text shown. */
 static enum drop_reason judged(struct world *w, const char *object, size_t len,
 			       struct llm_statement *ret)
 {
@@ -20,7 +20,7 @@ static enum drop_reason judged(struct world *w, const char *object, size_t len,
 static void test_kept(void **state)
 {
 	static const struct {
-		const char *evidence, *notes, *text, *shown; /* shown NULL: as it is written */
+		const char *evidence, *notes, *text, *shown; /* shown NULL: as written */
 	} table[] = {
 #include "fixtures/llm_kept.h"
 	};
@@ -106,7 +106,7 @@ static const struct {
 	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "null", "\"low\"")},
 	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "0.9")},
 	{DROP_SHAPE, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"certain\"")},
-	/* A key too many; one twice, where readers differ in which they take. */
+	/* An unknown key; a key twice, of which readers take different ones. */
 	{DROP_SHAPE,
 	 S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"none\"", "\"low\", \"severity\": \"low\"")},
 	{DROP_SHAPE,
@@ -136,7 +136,7 @@ static const struct {
 	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A9\"", "\"low\"")},
 	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"\"", "\"low\"")},
 	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"reboot the node\"", "\"low\"")},
-	/* An action of a user's notes is none of ours, whatever was sent. */
+	/* Actions in a user's notes are not actions of the program, whatever was sent. */
 	{DROP_UNKNOWN_ID, S("\"F1\"", "\"x\"", "[\"E1\"]", "[]", "\"A2\"", "\"low\"")},
 };
 
@@ -159,7 +159,7 @@ static void test_objects(void **state)
 	gone(&w);
 }
 
-/* A NUL that is in the answer itself. */
+/* A NUL byte in the answer itself. */
 static void test_nul_byte(void **state)
 {
 	static const char object[] =
@@ -192,7 +192,7 @@ static void test_lengths(void **state)
 	gone(&w);
 }
 
-/* What is cited: the list and the placeholders, each once; at least one that was measured. */
+/* The citations: the list and the placeholders, each once, with at least one measured value. */
 static void test_cited(void **state)
 {
 	struct world w = made();
@@ -214,7 +214,7 @@ static void test_cited(void **state)
 	gone(&w);
 }
 
-/* Levels are those of the finding that it is about. */
+/* The levels must be those of the finding that the statement is about. */
 static void test_severity(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: http access */
-/* Which model is asked, and with whose key: what goes before what, addresses, and what is refused
- * before anything is sent. */
+/* Which model is queried, and with which key: precedence, addresses, and what is refused before
+ * anything is sent. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #include "advisor/llm/http/config.h"
 
-/* What llm_config_make() makes where the environment has these NAME=VALUE lines. */
+/* The result of llm_config_make() with these NAME=VALUE lines as the environment. */
 static int made(const struct llm_config *options, const char *lines, struct llm_config *ret,
 		struct errtext *err)
 {
@@ -52,7 +52,7 @@ static void test_key_places(void **state)
 		{URL "CACHEMON_LLM_KEY_FILE=/f\n", NULL, NULL, "/f"},
 		{URL "CACHEMON_LLM_KEY=\nCACHEMON_LLM_KEY_FILE=/f\n", NULL, NULL, "/f"},
 		{URL "CACHEMON_LLM_KEY=a\n", "/option", NULL, "/option"},
-		/* A vendor's key is for the vendor. */
+		/* A vendor's key is sent to that vendor only. */
 		{URL "OPENAI_API_KEY=a\nANTHROPIC_API_KEY=b\n", NULL, NULL, NULL},
 		{"CACHEMON_LLM_URL=https://api.openai.com\nOPENAI_API_KEY=a\n", NULL,
 		 "OPENAI_API_KEY", NULL},
@@ -84,7 +84,7 @@ static void test_key_places(void **state)
 		struct errtext err = {0};
 		int r = made(&options, cases[i].env, &c, &err);
 
-		/* An address that is none is refused, and then there is no key either. */
+		/* An invalid address is refused, and then there is no key either. */
 		if (r)
 			memset(&c, 0, sizeof(c));
 		if ((c.key_env == NULL) != (cases[i].want_env == NULL) ||

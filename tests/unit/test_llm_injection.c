@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
-/* Somebody who names files, or writes notes, wants the report to say what was not measured; the
- * model here does all that it is told. What they reach is nothing: no statement of theirs is kept,
- * findings stay as grave as they are and none is missing, and no number is shown that was not
- * measured. */
+/* An attacker names files, or writes notes, so that the report claims what was not measured; the
+ * model here obeys every instruction. The attack must fail: none of its statements is kept, no
+ * finding changes its severity or is missing, and no number is shown that was not measured. */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +14,8 @@
 #include "fixtures/chance.h"
 #include "fixtures/llm_pack.h"
 
-/* What a note or a name asks for, and what a model that obeys says then. Evidence that it cites is
- * there, as a clever attacker would have it. */
+/* Instructions in a note or a name, and the answer of a model that obeys them. The evidence it
+ * cites exists, as a clever attacker would arrange. */
 static const struct {
 	const char *asks, *says;
 } attacks[] = {
@@ -97,7 +96,7 @@ static void test_attacks(void **state)
 		char *object, *reply;
 		struct llm_checked c;
 
-		/* The note holds what shall be said, too, so that no word of it is new. */
+		/* The note also contains the wanted text, so that none of its words is new. */
 		assert_true(asprintf(&reply, "%s %s", attacks[i].asks, attacks[i].says) > 0);
 		notes[1].text = reply;
 		object = statement_made("F1", "\"E1\", \"E3\", \"E6\", \"E12\", \"E13\"", "\"N2\"",
@@ -125,7 +124,7 @@ static void test_attacks(void **state)
 	arena_free(&a);
 }
 
-/* Names that ask for something do not reach the model: aliases do. */
+/* Names that contain instructions do not reach the model: it gets aliases. */
 static void test_names_do_not_speak(void **state)
 {
 	static const char *const hostile[] = {
@@ -162,7 +161,7 @@ static void test_names_do_not_speak(void **state)
 	}
 }
 
-/* Digits that may be shown when this is cited: those of its placeholder. */
+/* Digits that are allowed if this is cited: those of its placeholder. */
 static const struct {
 	const char *key, *digits;
 } allowed[] = {
@@ -275,7 +274,7 @@ static bool is_allowed(const struct llm_statement *s, const char *digits, size_t
 	return false;
 }
 
-/* The text without its terms and aliases, whose digits are no numbers. */
+/* The text without its terms and aliases, whose digits are not numbers. */
 static void without_terms(char *text)
 {
 	for (char *hit = text; (hit = strchr(hit, '<')); hit++) {
@@ -319,7 +318,7 @@ static void check_digits(const struct llm_statement *s)
 	}
 }
 
-/* Whatever a model makes of words and digits: those that are shown are a placeholder's. */
+/* Whatever a model does with words and digits, only the digits of placeholders are shown. */
 static void test_no_foreign_digit(void **state)
 {
 	enum { ROUNDS = 40000 };

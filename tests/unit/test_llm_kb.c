@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm advisor access */
 /*
- * Which notes a run or a question gets: a table of what belongs to it, written by hand
- * (fixtures/kb/golden.tsv), and that the table can be missed.
+ * Which notes a run or a question gets, compared with a table written by hand
+ * (fixtures/kb/golden.tsv), and that the comparison can fail.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static void take_line(struct golden *g)
 }
 
 struct score {
-	size_t cases, wanted, found, banned; /* banned: that came all the same */
+	size_t cases, wanted, found, banned; /* banned: notes that came although they must not */
 	size_t cases_wanting;
 	double macro; /* sum over cases */
 };
@@ -110,7 +110,7 @@ static void tell_missed(const struct golden *g, const struct kb_hit *hits, size_
 	print_message("\n");
 }
 
-/* Within the budgets, no note twice, texts that are whole and short. */
+/* Within the budgets, without duplicates, with complete and short texts. */
 static void check_bounds(const struct kb_hit *hits, size_t nr)
 {
 	size_t tokens = 0;
@@ -202,7 +202,7 @@ static void one_problem(void *arg, const char *text)
 	struct world *w = arg;
 
 	assert_non_null(
-		strstr(text, "kb/notes/wrong.md:3: 'nfs' is no place where a note applies"));
+		strstr(text, "kb/notes/wrong.md:3: 'nfs' is not a place where a note applies"));
 	w->problems++;
 }
 
@@ -242,7 +242,7 @@ static void test_golden(void **state)
 	assert_true(macro(&s) >= RECALL_MIN);
 }
 
-/* All that a wanted or banned note may be called exists: else the table proves nothing. */
+/* Every wanted or banned note exists: otherwise the table proves nothing. */
 static void test_golden_names(void **state)
 {
 	struct world *w = *state;
@@ -272,7 +272,7 @@ static void test_golden_names(void **state)
 	fclose(in);
 }
 
-/* What a wrong retrieval would score: the table notices. */
+/* A wrong retrieval gets a low score: the table detects it. */
 static void test_golden_can_fail(void **state)
 {
 	struct world *w = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm advisor access */
-/* Parts of retrieval: where a note holds, what is searched for, what of a note is sent, and
- * budgets. */
+/* Parts of retrieval: where a note applies, the words of a query, the part of a note that is
+ * sent, and budgets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void test_allows(void **state)
 		{"fs:fuse", {sshfs, 1, NULL, 0, NULL, NULL}, true, true},
 		{"fs:fuse", {block, 1, NULL, 0, NULL, NULL}, false, false},
 		{"fs:ext", {ext4, 1, NULL, 0, NULL, NULL}, false, false},
-		/* Kinds are all needed, terms of one are not. */
+		/* All kinds must match, but one term of a kind is enough. */
 		{"[fs:ext4, kernel:>=6.14]", {ext4, 1, NULL, 0, "6.12.9-amd64", NULL}, false, true},
 		{"[fs:ext4, kernel:>=6.14]", {ext4, 1, NULL, 0, "6.14.0-rc1", NULL}, true, true},
 		{"[fs:ext4, kernel:>=6.14]", {ext4, 1, NULL, 0, NULL, NULL}, true, true},
@@ -68,7 +68,7 @@ static void test_words(void **state)
 		{NULL, NULL},
 		{"", NULL},
 		{"Why is THE 2nd of 300 slow?", "\"2nd\" OR \"slow\""},
-		/* First and last of the words that do not count, and some between. */
+		/* The first and the last stop word, and some between. */
 		{"about after because need right the to which your", NULL},
 		{"read_ahead_kb, read!", "\"read\" OR \"ahead\" OR \"kb\""},
 		{"NEAR(\"a\" OR bb*) AND ^title:cc -dd \"",
@@ -86,7 +86,7 @@ static void test_words(void **state)
 		assert_int_equal(kb_words(table[i].text, got), table[i].want != NULL);
 		assert_string_equal(got, table[i].want ? table[i].want : "");
 	}
-	/* A question of a megabyte is not searched for whole. */
+	/* Only the beginning of a question of a megabyte is used. */
 	for (size_t i = 0; i < (1 << 20) - 1; i++)
 		many[i] = i % 7 == 6 ? ' ' : (char)('a' + (i * i / 7) % 26);
 	many[(1 << 20) - 1] = '\0';
@@ -112,9 +112,9 @@ static void test_text(void **state)
 	struct note user = {.title = "t", .action = many, .risk = "r", .verify = "v"};
 	const char *text;
 
-	/* Nothing that acts on a terminal or turns the direction of text. */
+	/* No character that acts on a terminal or changes the direction of text. */
 	assert_string_equal(kb_text(&a, &n), "a title [31m red. Do: do it, so. Risk: none.");
-	/* Cut at a word; a long word or character is cut as well. */
+	/* Cut between words; a long word or character is cut inside. */
 	many[0] = '\0';
 	for (int i = 0; i < 1000; i++)
 		strcat(many, i % 2 ? "word " : "other ");
@@ -141,7 +141,7 @@ static void test_text(void **state)
 		assert_true(n > 0);
 	}
 	assert_true(tokens_of(text) <= 250);
-	/* Long in every field: the last ones go. */
+	/* Every field is long: the last ones are left out. */
 	user = (struct note){.title = many, .precondition = many, .action = many, .risk = many};
 	text = kb_text(&a, &user);
 	assert_null(strstr(text, "Do: "));
@@ -208,8 +208,8 @@ static const char *const findings[] = {"prefetch-waste", "small-files",	    "no-
 				       "prefetch-waste", "cache-too-small", "small-reads",
 				       "prefetch-late",	 "willneed-unused"};
 
-/* Own notes in the order of the query, each once; two places for others; never more than asked for.
- */
+/* Notes of findings in the order of the query, each once; two places for others; never more than
+ * requested. */
 static void test_order_and_places(void **state)
 {
 	struct world *w = *state;
@@ -227,13 +227,13 @@ static void test_order_and_places(void **state)
 	assert_false(hits[0].of_user);
 	for (q.max_notes = 0; q.max_notes < 3; q.max_notes++)
 		assert_int_equal(find(w, &q, &a, hits), q.max_notes);
-	/* Without findings or words there is nothing to go by. */
+	/* Without findings or words there is nothing to search for. */
 	q = (struct kb_query){NULL, 0, NULL, "the of 12", "", 6, 1500};
 	assert_int_equal(find(w, &q, &a, hits), 0);
 	arena_free(&a);
 }
 
-/* A note that does not fit whole is left out for the next that does. */
+/* A note that does not fit whole is skipped in favour of the next that does. */
 static void test_tokens(void **state)
 {
 	struct world *w = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: http access */
-/* What follows an attempt: what is tried again, after how long, and what is said. */
+/* After an attempt: what is retried, after how long, and what is reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define SECOND UINT64_C(1000000000)
 #define ENOUGH (120 * SECOND)
 
-/* What is asked about. */
+/* The query of the tests. */
 static const struct llm_config openai = {.model = "m"};
 
 static struct question asked(void)
@@ -50,7 +50,7 @@ static struct outcome of_status(int status, const char *body)
 	return outcome(&c, &t);
 }
 
-/* How many attempts there are when each ends alike. */
+/* The number of attempts if all end in the same way. */
 static unsigned int attempts(struct outcome o)
 {
 	unsigned int n = 1;
@@ -79,7 +79,7 @@ static void test_statuses(void **state)
 						 "\"insufficient_quota\"}}")),
 			 1);
 	assert_int_equal(attempts(of_status(400, "{\"error\":\"prompt is too long\"}")), 1);
-	/* Of a status that is in the body. */
+	/* A status in the body. */
 	assert_int_equal(attempts(of_status(200, "{\"error\":{\"code\":502}}")), OUTCOME_TRIES);
 	assert_int_equal(attempts(of_status(200, "{\"error\":{\"code\":400}}")), 1);
 }
@@ -137,7 +137,7 @@ static void test_other_ends(void **state)
 	assert_int_equal(attempts(outcome(&c, &big)), 1);
 }
 
-/* Full jitter: anything from nothing to a bound that doubles. */
+/* Full jitter: a random time up to a bound that doubles. */
 static void test_jitter(void **state)
 {
 	struct outcome o = of_status(503, "");
@@ -235,13 +235,13 @@ static void test_retry_after_text(void **state)
 		    (int64_t)(4000 * SECOND));
 }
 
-/* A form of JSON that is refused: which option to give. */
+/* The server refuses a form of JSON: the message names the option to use. */
 static void test_plainer(void **state)
 {
 	static const struct {
 		enum llm_api api;
 		enum llm_json json;
-		const char *option; /* NULL: none is left */
+		const char *option; /* NULL: no form is left */
 	} cases[] = {
 		{LLM_OPENAI, LLM_JSON_SCHEMA, "--llm-json object"},
 		{LLM_OPENAI, LLM_JSON_OBJECT, "--llm-json none"},
@@ -263,7 +263,7 @@ static void test_plainer(void **state)
 		c.config = &config;
 		o = outcome(&c, &t);
 		reason = o.line;
-		/* How JSON is asked for is the user's to say. */
+		/* The user's choice of a JSON form is never changed. */
 		assert_int_equal(attempts(o), 1);
 		assert_non_null(strstr(reason, "refused the request (status 400)"));
 		if (cases[i].option)
@@ -273,7 +273,7 @@ static void test_plainer(void **state)
 	}
 }
 
-/* What each complaint is seen by. */
+/* The sign by which each complaint is recognised. */
 enum complaint { NONE, LONG, QUOTA, TOKENS, FORM };
 
 static enum complaint complaint_of(const struct outcome *o)
@@ -327,8 +327,7 @@ static void test_complaints(void **state)
 	assert_true(of_status(413, "").too_long);
 }
 
-/* Whatever happened, and however long and hostile names and messages are: one line, not too long,
- * that acts on nothing. */
+/* However long and hostile names and messages are: one short line without control characters. */
 static void test_reasons(void **state)
 {
 	static const char *const bodies[] = {NULL,
@@ -371,7 +370,7 @@ static void test_reasons(void **state)
 			o = outcome(&c, &t);
 			assert_true(o.outcome != LLM_ANSWERED);
 			assert_true(strlen(o.line) > 10 && strlen(o.line) <= OUTCOME_LINE_MAX + 3);
-			/* At most so much of it is the server's. */
+			/* At most that much of it is from the server. */
 			for (const char *p = o.line; *p; p++)
 				assert_true((unsigned char)*p >= 0x20 && *p != 0x7f);
 		}

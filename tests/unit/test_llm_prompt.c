@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm advisor access */
-/* What is sent of a pack: every key once, a line a thing, and no choice that was not sent. */
+/* The prompt of a pack: every key once, one line per item, and only choices that were sent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void lines(void **state)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (!strstr(prompt.user, wanted[i]))
 			fail_msg("no '%s' in %s", wanted[i], prompt.user);
-	/* A name begins no part of its own. */
+	/* A name cannot begin a new part. */
 	assert_int_equal(count(prompt.user, "\n# Findings"), 1);
 	assert_int_equal(count(prompt.user, "\n# Question"), 0);
 	assert_non_null(strstr(prompt.system, PROMPT_CANARY));
@@ -156,7 +156,7 @@ static void choices(void **state)
 	prompt_free(&prompt);
 }
 
-/* Strict servers want every key required, no other ones, and no empty choice. */
+/* Strict servers want every key required, no other keys, and no empty choice. */
 static void assert_strict(const cJSON *schema)
 {
 	const cJSON *properties = cJSON_GetObjectItem(schema, "properties");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
-/* Names that do not leave the machine: what is replaced and what is not, hostile names, and what
- * holds for any names and any text. */
+/* Names that do not leave the machine: what is replaced and what is not, hostile names, and
+ * properties that hold for any names and any text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,10 +54,10 @@ static const struct {
 	{"/data/train/shard 1.tar twice", "<dir-1>/<file-1>.tar twice"},
 	{"shard 1.tar", "<file-1>.tar"},
 	{"/data/train/x.tar.gz", "<dir-1>/<file-1>.tar.gz"},
-	/* An ending that is not one of data could name somebody. */
+	/* An unknown extension may be part of a name. */
 	{"/data/train/report.bob", "<dir-1>/<file-1>"},
 	{"/vmlinuz", "/<file-1>"},
-	/* Not added: an alias all the same. */
+	/* Names that were not added get an alias too. */
 	{"/data/training", "<dir-1>/<file-1>"},
 	{"/data/train/new", "<dir-1>/<file-1>"},
 	{"/data/train/shard 1.tar.old", "<dir-1>/<file-1> 1.tar.old"},
@@ -72,7 +72,7 @@ static const struct {
 	{"--out=/srv/a", "--out=<dir-1>/<file-1>"},
 	{"/srv/*.tar", "<dir-1>/*.tar"},
 	{"//srv//a", "<dir-1>/<file-1>"},
-	/* What every machine has. */
+	/* Names that every machine has. */
 	{"/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_ratio"},
 	{"/sys/block/sda/queue/read_ahead_kb", "/sys/block/sda/queue/read_ahead_kb"},
 	{"/dev/sda", "/dev/sda"},
@@ -100,7 +100,7 @@ static const struct {
 	{"/slurm/uid_1000/job_77/memory.max", "<cgroup-1>/<file-1>"},
 	{"python train.py --lr 1", "<command-1>"},
 	{"python train.py", "python <job-1>.py"},
-	/* Look-alikes that nobody has. */
+	/* Text that looks like an alias but is none of ours. */
 	{"<file-9> <dir-0> <file-01> <x-1>", "<file-9> <dir-0> <file-01> <x-1>"},
 };
 
@@ -148,7 +148,7 @@ static void test_same_name_same_alias(void **state)
 	assert_string_equal(through(r, &a, "/data/train/new bob"), "<dir-1>/<file-1> <user-1>");
 	assert_string_equal(through(r, &a, "bob /data/train/x.tar.gz /data/train/new"),
 			    "<user-1> <dir-1>/<file-2>.tar.gz <dir-1>/<file-1>");
-	/* What one call learned holds in the next, and for the last look. */
+	/* Names that one call found are replaced in the next, and in the final check. */
 	assert_string_equal(through(r, &a, "/srv/ann/plan-7.txt"), "<dir-2>/<file-3>.txt");
 	assert_string_equal(through(r, &a, "plan-7.txt"), "<file-3>.txt");
 	assert_string_equal(redact_left(r, "in plan-7.txt,", 14), "/srv/ann/plan-7.txt");
@@ -162,7 +162,7 @@ static void test_same_name_same_alias(void **state)
 	redact_free(r);
 }
 
-/* As a model writes them. */
+/* In the forms that a model writes. */
 static void test_restore(void **state)
 {
 	static const char *const table[][2] = {
@@ -186,7 +186,7 @@ static void test_restore(void **state)
 	redact_free(r);
 }
 
-/* A text whose aliases are each one byte that no name has. */
+/* A text in which each alias is one byte that occurs in no name. */
 static void without_aliases(const struct redact *r, const char *text, char *ret)
 {
 	while (*text) {
@@ -203,8 +203,8 @@ static void without_aliases(const struct redact *r, const char *text, char *ret)
 	*ret = '\0';
 }
 
-/* Names that look like aliases, or would with what stands beside them: each comes back as it was,
- * and no other name instead. */
+/* Names that look like aliases, alone or with the text next to them: each comes back unchanged,
+ * and never as another name. */
 static void test_hostile_names(void **state)
 {
 	static const struct {
@@ -244,7 +244,7 @@ static void test_hostile_names(void **state)
 		snprintf(text, sizeof(text), "reads %s and /d/ordinary.tar.", names[i].name);
 		got = through(r, &a, text);
 		without_aliases(r, got, left);
-		if (strcmp(names[i].name, "tar") != 0) /* a kept ending */
+		if (strcmp(names[i].name, "tar") != 0) /* a kept extension */
 			assert_null(strstr(left, names[i].name));
 		assert_null(redact_left(r, got, strlen(got)));
 		assert_string_equal(redact_restore(r, &a, got), text);
@@ -267,7 +267,7 @@ static void test_public(void **state)
 	assert_null(redact_left(r, "it does read", 12));
 	assert_null(redact_left(r, "in /data", 8));
 	assert_string_equal(redact_left(r, "it is ahead of", 14), "ahead of");
-	/* Texts of the run have aliases all the same. */
+	/* Texts of the run get aliases anyway. */
 	assert_string_equal(through(r, &a, "read /data"), "<job-1> <dir-1>");
 	assert_int_equal(redact_public(r, "The readahead of it."), 0);
 	assert_string_equal(redact_left(r, "it is ahead of", 14), "ahead of");
@@ -297,13 +297,13 @@ static size_t by_chance(uint64_t *seed, char *text, size_t room, size_t most)
 	return len;
 }
 
-/* Whether a text looks as if it had aliases: those come back as names, whoever wrote them. */
+/* Whether a text seems to contain aliases: these are replaced by names, whoever wrote them. */
 static bool has_look_alike(const char *text)
 {
 	return strstr(text, "<dir-1>") || strstr(text, "<file-2>") || strstr(text, "<job-1>");
 }
 
-/* Whether a name stands between blanks: the simplest way to say that it is left. */
+/* Whether a name stands between blanks: the simplest proof that it was not replaced. */
 static bool is_left(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -366,7 +366,7 @@ static void test_any_names_any_text(void **state)
 	assert_true(whole > 4000);
 }
 
-/* CPU time of one text, the least of three. */
+/* CPU time for one text, the minimum of three. */
 static clock_t took(struct redact *r, const char *text, size_t len)
 {
 	clock_t best = 0;
@@ -383,12 +383,12 @@ static clock_t took(struct redact *r, const char *text, size_t len)
 	return best;
 }
 
-/* A time is compared with that of a smaller input, and where no processor is emulated with a limit
+/* A time is compared with that of a smaller input, and, unless the CPU is emulated, with a limit
  * too. */
 static void check_growth(const char *what, clock_t small, clock_t large, unsigned times,
 			 unsigned limit_ms)
 {
-	/* What takes less than this is not measured well. */
+	/* Shorter times are too inaccurate. */
 	clock_t least = CLOCKS_PER_SEC / 1000;
 
 	print_message("%s: %ld us and %ld us\n", what, (long)(small * 1000000 / CLOCKS_PER_SEC),
@@ -411,7 +411,7 @@ static struct redact *with_names(unsigned nr)
 	return r;
 }
 
-/* A hundred times the names, in a text of the largest kind. */
+/* A hundred times as many names, in a text of maximum size. */
 static void test_many(void **state)
 {
 	enum { NAMES = 10000, FEW = 100, TEXT = 64 * 1024, TIMES = 20, CPU_MS = 100 };
@@ -430,8 +430,8 @@ static void test_many(void **state)
 	redact_free(many);
 }
 
-/* If the search began anew at each place of these texts, four times the length would take sixteen
- * times as long. */
+/* If the search began again at each position of these texts, four times the length would take
+ * sixteen times as long. */
 static void test_slow_texts(void **state)
 {
 	static const char *const units[] = {"/a", "/proc/=", "/=", "~/", "<dir-1", "/a ", "a-"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: llm */
-/* How many tokens a text is: small texts with the counts of real encoders (the larger one of cl100k
- * and o200k; tests/system/llm_tokens.py has long texts), what adds up, and any bytes. */
+/* The number of tokens of a text: short texts with the counts of real encoders (the larger of
+ * cl100k and o200k; tests/system/llm_tokens.py has long texts), sums, and arbitrary bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_beside_encoders(void **state)
 	}
 }
 
-/* Budgets are kept by adding up parts: lines that begin and end as lines do. */
+/* Budgets add up the parts: so the tokens of lines must add up. */
 static void test_lines_add_up(void **state)
 {
 	static const char *const lines[] = {"E1 lookups = 1234 pages (job)\n", "## What to do\n",
@@ -55,7 +55,7 @@ static void test_lines_add_up(void **state)
 	assert_int_equal(tokens_of(all), sum);
 }
 
-/* Never more than bytes, and a text that goes on is not fewer. */
+/* Never more than bytes, and a longer text never has fewer. */
 static void test_any_bytes(void **state)
 {
 	char text[4096 + 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: http access */
-/* The shapes of two APIs: what is sent, and what is taken from replies as servers send them. */
+/* The formats of two APIs: what is sent, and what is read from replies in the form that servers
+ * send. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +101,7 @@ static const struct whole wholes[] = {
 	 "big"},
 	{LLM_OPENAI, CHOICE("{\"content\":\"{}\"}", "\"stop\"") "\r\n ", 0, "{}", WIRE_END_STOP, 11,
 	 7, "big"},
-	/* llama.cpp's server, cut at max_tokens. */
+	/* llama.cpp's server, stopped at max_tokens. */
 	{LLM_OPENAI, CHOICE("{\"content\":\"{ \\\"f\"}", "\"length\""), 0, "{ \"f", WIRE_END_LENGTH,
 	 11, 7, "big"},
 	{LLM_OPENAI,
@@ -128,7 +129,7 @@ static const struct whole wholes[] = {
 	{LLM_OPENAI, "<html>", -EBADMSG, "", 0, -1, -1, ""},
 	{LLM_OPENAI, "", -EBADMSG, "", 0, -1, -1, ""},
 	{LLM_OPENAI, "[]", -EBADMSG, "", 0, -1, -1, ""},
-	/* Numbers of tokens that are none. */
+	/* Invalid token counts. */
 	{LLM_OPENAI,
 	 "{\"choices\":[{\"message\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}],\"usage\":"
 	 "{\"prompt_tokens\":-4,\"completion_tokens\":1e300}}",
@@ -157,7 +158,7 @@ static void test_wholes(void **state)
 		char *copy = malloc(len + 1);
 		struct wire_reply r;
 
-		/* Without the NUL: nothing may need it. */
+		/* Without the NUL: the code must not depend on it. */
 		memcpy(copy, w->body, len);
 		if (wire_reply_parse(w->api, copy, len, &r) != w->err)
 			fail_msg("%s", w->body);
@@ -173,7 +174,7 @@ static void test_wholes(void **state)
 	}
 }
 
-/* An error where an answer should be, with status 200. */
+/* An error in place of an answer, with status 200. */
 static void test_errors_inside(void **state)
 {
 	static const char body[] = "{\"error\":{\"message\":\"m\",\"code\":502}}";
@@ -234,7 +235,7 @@ static void test_error_bodies(void **state)
 	assert_int_equal(e.message[0], 7);
 }
 
-/* Every beginning of a reply is either broken or, at its whole length, right: nothing between. */
+/* Every prefix of a reply is broken, and only the whole reply is right. */
 static void test_beginnings(void **state)
 {
 	const char *body = wholes[0].body;

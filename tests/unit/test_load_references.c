@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor store account access */
 /*
- * References from the store to the advisor: what is loaded after any interval is what the sample
- * had then, and a database that was tampered with is refused with a reason.
+ * References from the store to the advisor: after any interval the loaded sample equals the stored
+ * one, and a modified database is refused with a reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void assert_refused(const char *path, int code, const char *text)
 		fail_msg("'%s' is not in '%s'", text, err.text);
 }
 
-/* What the database has, page by page. */
+/* The content of the database, page by page. */
 static void assert_loads(const char *path, const struct reference_sample *s)
 {
 	struct reference_view v;
@@ -116,7 +116,7 @@ static int write_with(struct fixture *f, uint64_t n, struct reference_sample *s)
 	return store_write(f->st, f->l, &t.s, &f->err);
 }
 
-/* With falling thresholds, new numbers and merged chunks in between. */
+/* With falling thresholds, new numbers and merged chunks. */
 static void test_any_interval_is_whole(void **state)
 {
 	struct reference_limits limits = {.pages = 300, .entries = 4000, .chunks = 12};
@@ -146,7 +146,7 @@ static void test_any_interval_is_whole(void **state)
 	reference_sample_free(s);
 }
 
-/* An interval that cannot be written is in the next one. */
+/* An interval that cannot be written is added to the next. */
 static void test_a_lost_interval_comes_later(void **state)
 {
 	struct reference_sample *s = NULL;
@@ -182,37 +182,40 @@ static void test_absence_has_a_reason(void **state)
 	begin(f, &run, NULL);
 	assert_refused(f->scratch.db, -ENOENT, "level cold has no per-read hook");
 	run_sql(f->scratch.db, "DELETE FROM reference_absent");
-	assert_refused(f->scratch.db, -ENOENT, "does not say why");
+	assert_refused(f->scratch.db, -ENOENT, "has no reason");
 	run_sql(f->scratch.db, "DROP TABLE reference_sample");
-	assert_refused(f->scratch.db, -ENOENT, "older than they are");
+	assert_refused(f->scratch.db, -ENOENT, "without references");
 }
 
-/* Each on its own copy of a database that loads. */
+/* Each change on its own copy of a database that loads. */
 static void test_damage_is_refused(void **state)
 {
 	static const struct {
 		const char *sql, *text;
 		int code;
 	} cases[] = {
-		{"UPDATE reference_chunk SET data = x'', refs = 0", "not as many", -EBADMSG},
-		{"UPDATE reference_chunk SET data = CAST(data || x'80' AS BLOB)",
-		 "inside of a number", -EBADMSG},
+		{"UPDATE reference_chunk SET data = x'', refs = 0", "differ from the recorded",
+		 -EBADMSG},
+		{"UPDATE reference_chunk SET data = CAST(data || x'80' AS BLOB)", "inside a number",
+		 -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffff7f' AS BLOB)",
 		 "too large", -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffffffffffff7f' AS BLOB)",
 		 "too large", -EBADMSG},
 		{"UPDATE reference_chunk SET data = CAST(data || x'ffffffff0f' AS BLOB)",
 		 "names no page", -EBADMSG},
-		{"UPDATE reference_chunk SET refs = refs + 1", "as many entries", -EBADMSG},
+		{"UPDATE reference_chunk SET refs = refs + 1", "fewer or more entries", -EBADMSG},
 		{"DELETE FROM reference_page WHERE number = 3", "names no page", -EBADMSG},
 		{"UPDATE reference_page SET number = 1 << 40 WHERE number = 3", "more pages",
 		 -E2BIG},
-		{"UPDATE reference_page SET page_index = -1 WHERE number = 3", "no index",
+		{"UPDATE reference_page SET page_index = -1 WHERE number = 3", "no index or hash",
 		 -EBADMSG},
-		{"UPDATE reference_sample SET refs = refs + 1", "not as many", -EBADMSG},
-		{"UPDATE reference_sample SET lookups = 1", "fewer lookups", -EBADMSG},
-		{"UPDATE reference_sample SET threshold = 0", "not as many", -EBADMSG},
-		{"UPDATE reference_chunk SET lookups = 0 WHERE seq = 1", "order of time", -EBADMSG},
+		{"UPDATE reference_sample SET refs = refs + 1", "differ from the recorded",
+		 -EBADMSG},
+		{"UPDATE reference_sample SET lookups = 1", "contradict each other", -EBADMSG},
+		{"UPDATE reference_sample SET threshold = 0", "differ from the recorded", -EBADMSG},
+		{"UPDATE reference_chunk SET lookups = 0 WHERE seq = 1", "chronological order",
+		 -EBADMSG},
 	};
 	struct reference_sample *s = NULL;
 	struct fixture *f = *state;
@@ -243,7 +246,7 @@ static void test_damage_is_refused(void **state)
 	reference_sample_free(s);
 }
 
-/* All is read once: what is estimated of the pages lies as often above the lookups as below. */
+/* Every page is in the sample: estimates of the pages are as often above the lookups as below. */
 static void test_an_estimate_may_be_above_the_lookups(void **state)
 {
 	struct reference_sample *s = NULL;
@@ -266,10 +269,10 @@ static void test_an_estimate_may_be_above_the_lookups(void **state)
 	assert_int_equal(r.distinct_pages, 1000);
 	references_free(&r);
 	run_sql(f->scratch.db, "UPDATE reference_sample SET distinct_pages = 1008");
-	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	assert_refused(f->scratch.db, -EBADMSG, "number of lookups is impossible");
 	run_sql(f->scratch.db,
 		"UPDATE reference_sample SET distinct_pages = 1001, distinct_error = 0");
-	assert_refused(f->scratch.db, -EBADMSG, "fewer than pages");
+	assert_refused(f->scratch.db, -EBADMSG, "number of lookups is impossible");
 	reference_sample_free(s);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor store account figures access */
 /*
- * Traces from the store to the advisor: what was taken is what is loaded, and a database that was
- * tampered with is refused with a reason.
+ * Traces from the store to the advisor: the loaded events equal the recorded ones, and a modified
+ * database is refused with a reason.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -144,7 +144,7 @@ static void tampered_with(void **state)
 	sql(path, "CREATE TABLE kept AS SELECT * FROM trace_chunk");
 	for (size_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++) {
 		sql(path, harm[i]);
-		assert_refused(path, -EBADMSG, "no events");
+		assert_refused(path, -EBADMSG, "not a list of events");
 		sql(path, "DELETE FROM trace_chunk; INSERT INTO trace_chunk SELECT * FROM kept");
 	}
 	sql(path, "UPDATE trace_chunk SET events = 5000000 WHERE seq = 1");

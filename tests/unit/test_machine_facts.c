@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: collector plan job account access */
-/* Machines that are invented below a root: constants, devices, the limit of a job. */
+/* Fake machines below a root: constants, devices, the limit of a job. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void test_constants(void **state)
 	assert_int_equal(m->nr_cpus, 2);
 	assert_int_equal(m->numa_nodes, 1);
 	assert_string_equal(m->thp, "always");
-	/* There is no such file: this kernel has two lists. */
+	/* No such file: this kernel has two LRU lists. */
 	assert_int_equal(m->mglru, 0);
 	assert_int_equal(m->memory.free_bytes, 4096);
 	scratch_write(&w->s, "proc/meminfo", "MemTotal: 16 kB\nMemFree: 8 kB\n");
@@ -97,7 +97,7 @@ static void test_generations(void **state)
 	assert_int_equal(take(w, NULL, 0)->mglru, 1);
 }
 
-/* A disk, a partition of it, and a network filesystem. */
+/* A disk, one of its partitions, and a network filesystem. */
 static void test_devices(void **state)
 {
 	static const struct sample_filesystem list[] = {
@@ -137,6 +137,38 @@ static void test_devices(void **state)
 	assert_int_equal(m->devices[3].read_ahead_kb, MACHINE_UNKNOWN);
 }
 
+/* Since the start; of a device that came later, all. One that counts less is another one. */
+static void test_reads_of_devices(void **state)
+{
+	static const struct sample_filesystem list[] = {
+		{.dev = 8 << 20 | 1, .type = "ext4"},
+		{.dev = 7 << 20 | 12, .type = "xfs"},
+		{.dev = 253 << 20 | 0, .type = "xfs"},
+		{.dev = 45, .type = "nfs4"},
+	};
+	struct world *w = *state;
+	const struct sample_machine *m;
+
+	scratch_write(&w->s, "proc/diskstats",
+		      "   8       0 sda 90 1 90 90 0 0 0 0 0 0 0\n"
+		      "   8       1 sda1 100 7 4096 250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
+		      " 253       0 dm-0 50 0 400 20 0 0 0 0 0 0 0\n");
+	take(w, NULL, 0);
+	scratch_write(&w->s, "proc/diskstats",
+		      "   7      12 loop12 3 0 24 9 0 0 0 0 0 0 0\n"
+		      "   8       0 sda 99 1 99 99 0 0 0 0 0 0 0\n"
+		      "   8       1 sda1 4294967400 7 9999 1250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
+		      " 253       0 dm-0 40 0 400 30 0 0 0 0 0 0 0\n");
+	m = take(w, list, 4);
+	assert_int_equal(m->devices[0].reads, 4294967300);
+	assert_int_equal(m->devices[0].read_ms, 1000);
+	assert_int_equal(m->devices[1].reads, 3);
+	assert_int_equal(m->devices[1].read_ms, 9);
+	assert_int_equal(m->devices[2].reads, MACHINE_UNKNOWN);
+	assert_int_equal(m->devices[2].read_ms, MACHINE_UNKNOWN);
+	assert_int_equal(m->devices[3].reads, MACHINE_UNKNOWN);
+}
+
 static void limit_is(struct world *w, int64_t limit, const char *at, int64_t usage, int64_t file)
 {
 	const struct sample_limit *l = &take(w, NULL, 0)->limit;
@@ -153,8 +185,8 @@ static void oom_is(struct world *w, int64_t kills)
 	assert_int_equal(take(w, NULL, 0)->limit.oom_kills, kills);
 }
 
-/* What was killed before the run, elsewhere, or by the machine's lack of memory is not the limit's.
- */
+/* Processes killed before the run, elsewhere, or because the machine ran out of memory do not
+ * count for the limit. */
 static void test_oom_v2(void **state)
 {
 	struct world *w = *state;
@@ -168,23 +200,23 @@ static void test_oom_v2(void **state)
 	oom_is(w, MACHINE_UNKNOWN);
 	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
 	oom_is(w, 0);
-	/* By the machine: nothing failed at the limit. */
+	/* Killed by the machine: no allocation failed at the limit. */
 	scratch_write(&w->s, "unified/a/b/memory.events", "oom 3\noom_kill 8\n");
 	oom_is(w, 0);
 	scratch_write(&w->s, "unified/a/memory.events", "oom 5\noom_kill 11\n");
 	scratch_write(&w->s, "unified/a/b/memory.events", "oom 4\noom_kill 10\n");
 	oom_is(w, 3);
-	/* It moves to where others were killed; then one more of its own. */
+	/* The job moves to a cgroup where others were killed; then one more of its own is. */
 	scratch_write(&w->s, "proc/77/cgroup", "0::/a\n");
 	oom_is(w, 3);
 	scratch_write(&w->s, "unified/a/memory.events", "oom 6\noom_kill 12\n");
 	oom_is(w, 4);
-	/* The process is gone, and its cgroup too. */
+	/* The process and its cgroup are gone. */
 	scratch_write(&w->s, "proc/77/cgroup", "");
 	oom_is(w, 4);
 }
 
-/* Kills are counted where the process was, the limit may be above. */
+/* Kills are counted in the cgroup of the process; the limit may be above it. */
 static void test_oom_v1(void **state)
 {
 	struct world *w = *state;
@@ -201,22 +233,22 @@ static void test_oom_v1(void **state)
 	oom_is(w, 0);
 	scratch_write(&w->s, "memory/a/memory.max_usage_in_bytes", "67100672\n");
 	oom_is(w, 1);
-	/* A step that is gone takes its count with it. */
+	/* A cgroup that is removed takes its count with it. */
 	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 0\n");
 	oom_is(w, 1);
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 3\n");
 	oom_is(w, 2);
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 4\n");
 	oom_is(w, 3);
-	/* The process is gone, its cgroup is not. */
+	/* The process is gone, its cgroup remains. */
 	scratch_write(&w->s, "proc/77/cgroup", "");
 	oom_is(w, 3);
-	/* One that ends is shown in the root. */
+	/* A process that exits is shown in the root. */
 	scratch_write(&w->s, "proc/77/stat", "77 (a) S) Z 1 77 77 0 -1 4194564 0 0\n");
 	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/\n");
 	oom_is(w, 3);
 	assert_string_equal(strrchr(take(w, NULL, 0)->limit.at, '/'), "/a");
-	/* Kernels before 4.13 do not count. */
+	/* Kernels before 4.13 have no such count. */
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\n");
 	oom_is(w, MACHINE_UNKNOWN);
 }
@@ -235,12 +267,12 @@ static void test_limit_v2(void **state)
 	scratch_write(&w->s, "unified/a/memory.current", "900\n");
 	scratch_write(&w->s, "unified/a/memory.stat", "anon 1\nfile 300\n");
 	limit_is(w, 5000, "unified/a", 900, 300);
-	/* Its own is lower; then alike, and nearer. */
+	/* First its own limit is lower; then both are equal, and the nearer one counts. */
 	scratch_write(&w->s, "unified/a/b/memory.max", "4000\n");
 	limit_is(w, 4000, "unified/a/b", 700, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "unified/a/b/memory.max", "5000\n");
 	limit_is(w, 5000, "unified/a/b", 700, MACHINE_UNKNOWN);
-	/* It moves; then it is gone, and was there last. */
+	/* It moves; then it is gone, and its last place counts. */
 	scratch_write(&w->s, "proc/77/cgroup", "0::/\n");
 	limit_is(w, MACHINE_UNKNOWN, "unified", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "proc/77/cgroup", "");
@@ -251,7 +283,7 @@ static void test_limit_v1(void **state)
 {
 	struct world *w = *state;
 
-	/* Both hierarchies are there: memory is of the first. */
+	/* With both hierarchies, memory belongs to v1. */
 	scratch_write(&w->s, "proc/77/cgroup", "5:cpu:/x\n4:memory:/job\n0::/a\n");
 	scratch_write(&w->s, "unified/a/memory.max", "1\n");
 	scratch_write(&w->s, "memory/memory.limit_in_bytes", NO_LIMIT);
@@ -261,7 +293,7 @@ static void test_limit_v1(void **state)
 	take(w, NULL, 0);
 	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
 	limit_is(w, 6000, "memory/job", 100, 50);
-	/* The process is gone, and was there last. */
+	/* The process is gone, and its last place counts. */
 	scratch_write(&w->s, "proc/77/cgroup", "");
 	limit_is(w, 6000, "memory/job", 100, 50);
 }
@@ -283,9 +315,10 @@ int main(void)
 {
 #define CASE(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CASE(test_nothing_is_told), CASE(test_constants), CASE(test_generations),
-		CASE(test_devices),	    CASE(test_limit_v2),  CASE(test_limit_v1),
-		CASE(test_cgroup),	    CASE(test_oom_v2),	  CASE(test_oom_v1),
+		CASE(test_nothing_is_told), CASE(test_constants),	 CASE(test_generations),
+		CASE(test_devices),	    CASE(test_reads_of_devices), CASE(test_limit_v2),
+		CASE(test_limit_v1),	    CASE(test_cgroup),		 CASE(test_oom_v2),
+		CASE(test_oom_v1),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void test_meminfo(void **state)
 	assert_int_equal(m.swap_free_bytes, 1500 * 1024);
 }
 
-/* What is not there is not known, and no sum is made without a part of it. */
+/* Missing values are unknown, and so is a sum with a missing part. */
 static void test_meminfo_of_less(void **state)
 {
 	struct sample_memory m;

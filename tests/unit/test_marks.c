@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: watch */
-/* Marks: what a job, or somebody hostile in it, writes to the FIFO. */
+/* Marks: what a job, or an attacker in it, writes to the FIFO. */
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -61,12 +61,12 @@ static void test_lines(void **state)
 	check_mark(m, 1, 5, "two");
 	take(m, "ee\n\033[31m\n");
 	marks_fresh(m, &nr);
-	assert_int_equal(nr, 2); /* the third has no moment yet */
+	assert_int_equal(nr, 2); /* the third has no time yet */
 	marks_stored(m);
 	marks_set(m, 9, 9, &none, 0);
 	check_mark(m, 0, 9, "three");
 	check_mark(m, 1, 9, "\033[31m");
-	/* The last line of all needs no end. */
+	/* The very last line needs no newline. */
 	take(m, "last");
 	marks_finish(m);
 	marks_set(m, 10, 10, &none, 0);
@@ -99,7 +99,7 @@ static void test_too_many_are_counted(void **state)
 		assert_int_equal(marks_full(m), i >= MARKS_MAX);
 		take(m, "m\n");
 		marks_set(m, 1, 1, &none, 0);
-		/* What is stored makes no room. */
+		/* Storing marks does not make room for more. */
 		if (i < MARKS_MAX - 1)
 			marks_stored(m);
 	}
@@ -132,7 +132,7 @@ static void test_the_fifo_is_private_and_goes(void **state)
 	assert_int_equal(marks_waiting(m), 4);
 	marks_set(m, 3, 3, &none, 0);
 	assert_int_equal(marks_fresh(m, &nr)[0].len, strlen("epoch 1"));
-	/* A writer that still has it open is not ended by what it writes later. */
+	/* A writer that keeps the FIFO open is not ended by its later writes. */
 	marks_free(m);
 	assert_int_equal(stat(path, &st), -1);
 	*strrchr(path, '/') = '\0';
@@ -176,7 +176,7 @@ static void test_a_flood_does_not_delay_the_end(void **state)
 	close(fd);
 	p.fd = marks_fd(m);
 	assert_int_equal(poll(&p, 1, 20000), 1);
-	/* Ends the test where it takes long. */
+	/* Fails the test if it takes long. */
 	alarm(20);
 	marks_free(m);
 	alarm(0);
@@ -211,7 +211,7 @@ static uint64_t permitted_of_child(void)
 	return mask;
 }
 
-/* 0, or the step that failed. */
+/* 0, or the number of the step that failed. */
 static int check_guard_of_user(void)
 {
 	struct invoker inv = {0};
@@ -219,7 +219,7 @@ static int check_guard_of_user(void)
 	struct marks *m = NULL;
 	uint64_t left;
 
-	/* As a user with capabilities of a unit or of the program's file. */
+	/* As a user with the capabilities of a unit or of the program's file. */
 	unsetenv("SUDO_UID");
 	if (prctl(PR_SET_KEEPCAPS, 1) || setgroups(0, NULL) || setresgid(65534, 65534, 65534) ||
 	    setresuid(65534, 65534, 65534))

@@ -13,7 +13,7 @@
 #include "cachemon/capture/map_memory.h"
 #include "scratch.h"
 
-/* A v1 memory controller of which a container sees the part /box, and a v2 tree. */
+/* A v1 memory controller that shows the container's part /box, and a v2 tree. */
 #define MOUNTS                                                                                     \
 	"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"                                                     \
 	"2 1 0:30 /box %s/memory rw - cgroup cgroup rw,memory\n"                                   \
@@ -74,7 +74,8 @@ static void test_v2(void **state)
 	struct world *w = *state;
 	char dir[PATH_MAX];
 
-	/* The parent leaves less, although its limit is higher. Of b's 900, 600 are page cache. */
+	/* The parent leaves less room, although its limit is higher. 600 of b's 900 are page
+	 * cache. */
 	scratch_write(&w->s, "unified/a.slice/b/memory.max", "1000\n");
 	scratch_write(&w->s, "unified/a.slice/b/memory.current", "900\n");
 	scratch_write(&w->s, "unified/a.slice/b/memory.stat", "anon 300\nfile 600\nfile_dirty 7\n");
@@ -84,7 +85,7 @@ static void test_v2(void **state)
 	scratch_write(&w->s, "unified/a.slice/memory.stat", "file_mapped 1\nfile 100\n");
 	assert_true(look(w)->bytes == 200 && look(w)->limit_bytes == 2000);
 	assert_string_equal(look(w)->cgroup, scratch_path(&w->s, "unified/a.slice", dir));
-	/* Over the limit, for a limit can be lowered below what is used. */
+	/* Above the limit, because a limit can be lowered below the present use. */
 	scratch_write(&w->s, "unified/a.slice/memory.current", "2200\n");
 	assert_true(look(w)->bytes == 0);
 }
@@ -112,7 +113,7 @@ static void test_outside(void **state)
 	assert_true(look(w)->limit_bytes == UINT64_MAX);
 }
 
-/* What a test of small maps asks for is what is judged. */
+/* The sum of the map sizes is the size that is judged. */
 static void test_bytes(void **state)
 {
 	struct map_size maps[MAP_SIZES_MAX];
@@ -130,15 +131,15 @@ static void test_bytes(void **state)
 		    whole + 2 * maps[1].entries * maps[1].bytes_each);
 }
 
-/* Files are as small where pages are large: as many blocks for the same memory. The ring's own
- * pages are of that size. */
+/* Files are equally small where pages are large: the same number of blocks for the same memory.
+ * The ring's own pages have that size. */
 static void test_page_sizes(void **state)
 {
 	const uint64_t ram = UINT64_C(512) << 30;
 	static const struct {
 		uint64_t page_size, ring_bytes;
 	} cases[] = {
-		/* 4 MiB; 3 pages of positions; an address of these and of the others, twice. */
+		/* 4 MiB; 3 pages of positions; an address for these and, twice, for the others. */
 		{4 << 10, (4 << 20) + (12 << 10) + 8 * (3 + 2 * 1024)},
 		{16 << 10, (4 << 20) + (48 << 10) + 8 * (3 + 2 * 256)},
 		{64 << 10, (4 << 20) + (192 << 10) + 8 * (3 + 2 * 64)},

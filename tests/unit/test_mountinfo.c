@@ -41,7 +41,7 @@ static void fields(void **state)
 	assert_string_equal(mi.mounts[1].root, "/a b\\c");
 	assert_string_equal(mi.mounts[1].point, "/x\ny\tz");
 	assert_string_equal(mi.mounts[2].root, "/\377#");
-	/* No escapes that the kernel writes: kept. */
+	/* Escapes that the kernel does not write: kept. */
 	assert_string_equal(mi.mounts[2].point, "/\\0no\\400");
 	assert_string_equal(mi.mounts[2].options, "");
 	mountinfo_free(&mi);
@@ -84,7 +84,7 @@ static void serving(void **state)
 				   "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 				   "21 20 8:2 / /mnt rw - ext4 /dev/sda2 rw\n"
 				   "22 21 8:3 / /mnt/sub rw - ext4 /dev/sda3 rw\n"
-				   /* Covers 21 and with it 22. */
+				   /* Covers 21, and thus 22. */
 				   "23 21 8:4 / /mnt rw - ext4 /dev/sda4 rw\n"
 				   "24 20 8:5 / /mnt2 rw - ext4 /dev/sda5 rw\n"
 				   "25 20 8:6 / /srv/deep rw - ext4 /dev/sda6 rw\n"
@@ -114,12 +114,12 @@ static void odd_lists(void **state)
 {
 	struct mountinfo mi;
 
-	/* In a chroot the mount of its root may not be listed. */
+	/* In a chroot the mount of its root may be missing. */
 	assert_int_equal(parse("5 4 8:1 / /a rw - x x rw\n6 4 8:2 / /a/b rw - x x rw\n", &mi), 0);
 	assert_null(mountinfo_serving(&mi, "/x"));
 	assert_int_equal(mountinfo_serving(&mi, "/a/x")->id, 5);
 	mountinfo_free(&mi);
-	/* The first mount is its own parent; cycles come from no kernel, and end all the same. */
+	/* The first mount is its own parent. No kernel writes cycles, but they must end too. */
 	assert_int_equal(parse("1 1 8:1 / / rw - x x rw\n", &mi), 0);
 	assert_int_equal(mountinfo_serving(&mi, "/x")->id, 1);
 	mountinfo_free(&mi);
@@ -146,7 +146,7 @@ static void options(void **state)
 	assert_false(mountinfo_has_option("", "memory"));
 }
 
-/* This system's own list against stat(2). Not "/": btrfs gives files a device of its own. */
+/* The list of this system, compared with stat(2). Not "/": btrfs gives its files another device. */
 static void own_list(void **state)
 {
 	struct mountinfo mi;

@@ -35,7 +35,7 @@ static void a_later_name_replaces(void **state)
 	assert_string_equal(name_table_get(t, &key)->path, "/b");
 	assert_string_equal(name_table_get(t, &key)->fstype, "ext4");
 	assert_null(name_table_get(t, &other));
-	/* The same inode number on another device or reused is another file. */
+	/* The same inode number on another device, or reused, is another file. */
 	key.gen = 8;
 	assert_null(name_table_get(t, &key));
 	name_table_free(t);
@@ -77,7 +77,7 @@ static void clear_forgets(void **state)
 	name_table_free(NULL);
 }
 
-/* A name may come with a sample before the one that counts its file. */
+/* A name may arrive with an earlier sample than the counts of its file. */
 static void what_nobody_took_waits_for_one_more_sample(void **state)
 {
 	struct file_key taken = key_of(1), early = key_of(2), renamed = key_of(3);
@@ -92,7 +92,7 @@ static void what_nobody_took_waits_for_one_more_sample(void **state)
 	assert_null(name_table_get(t, &taken));
 	assert_string_equal(name_table_get(t, &early)->path, "/early");
 	assert_int_equal(name_table_nr(t), 2);
-	/* A new look begins to wait anew. */
+	/* A new look restarts the wait. */
 	put(t, 3, "/new");
 	name_table_expire(t);
 	assert_null(name_table_get(t, &early));

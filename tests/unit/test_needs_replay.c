@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Rules that need a replay of readahead: of a job for which nothing was fetched there is nothing to
- * replay, and they hold for nothing. */
+/* Rules that need a readahead replay: if a job fetched nothing, there is nothing to replay, and
+ * they do not fire. */
 #include "fixtures/advisor/world.h"
 
 static void fetched(struct fixture *f, const char *prefetched)

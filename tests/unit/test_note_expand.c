@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor access */
-/* Shared texts in a note: where they go, and what is wrong with a line that refers to one. */
+/* Shared texts in a note: where they are inserted, and the errors of a line that refers to one. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ static void test_prose(void **state)
 	arena_free(&a);
 }
 
-/* In the text of the note and in the code that a report shows. */
+/* In the text of the note and in the code shown in a report. */
 static void test_code(void **state)
 {
 	static const char code[] =
@@ -75,12 +75,11 @@ static void test_code(void **state)
 	arena_free(&a);
 }
 
-/* The first paragraph may be a shared text; a user's note has no section. */
+/* The first paragraph may be a shared text; a user's note needs no section. */
 static void test_action(void **state)
 {
-	static const char want[] =
-		"Which of them came back is not recorded: those count that came back "
-		"after reclaim and that nobody else can have pushed out.";
+	static const char want[] = "The run does not record which of these pages were read again, "
+				   "so only pages that nothing else can have evicted are counted.";
 	struct arena a = {0};
 	struct errtext err = {0};
 	struct note n = parse(&a, HEAD "## What to do\n@returned-by-exclusion@\n");
@@ -95,7 +94,7 @@ static void test_action(void **state)
 	arena_free(&a);
 }
 
-/* Lines that refer to nothing stay. */
+/* Lines that are not references stay. */
 static void test_other_lines(void **state)
 {
 #define BODY DO "@@ -1 +1 @@\n@ a @\n@@\n@\n@property\nmail@example.org@\n@1@\n@_@"
@@ -146,7 +145,7 @@ static void test_mistakes(void **state)
 	}
 }
 
-/* A short note does not become a long one. */
+/* A short note does not become long. */
 static void test_many(void **state)
 {
 	char text[2048] = HEAD DO;

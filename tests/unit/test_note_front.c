@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor access */
-/* What a note's front matter says beyond its title: places, findings, action; a user's note. */
+/* The front matter of a note except its title: places, findings, action; a user's note. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_keys(void **state)
 	arena_free(&a);
 }
 
-/* The key is the action; the section has the details, and its code. */
+/* The key holds the action; the section has its details and its code. */
 static void test_action(void **state)
 {
 	static const char text[] = NEEDED "action: Short.\n" BODY "\n```sh\nls\n```\n";
@@ -64,23 +64,24 @@ static void test_mistakes(void **state)
 		const char *text, *begins;
 	} table[] = {
 		{NEEDED "title: again\n" BODY, "f:7: a second 'title'"},
-		{NEEDED "findings: [one, Two]\n" BODY, "f:7: 'Two' is no id of a finding"},
-		{NEEDED "findings: [a,,b]\n" BODY, "f:7: '' is no id of a finding"},
+		{NEEDED "findings: [one, Two]\n" BODY, "f:7: 'Two' is not the id of a finding"},
+		{NEEDED "findings: [a,,b]\n" BODY, "f:7: '' is not the id of a finding"},
 		{NEEDED "\napplies_to: xfs\n" BODY,
-		 "f:8: 'xfs' is no place where a note applies; write any, or a list"},
+		 "f:8: 'xfs' is not a place where a note applies; write any, or a list"},
 		{NEEDED "applies_to: [fs:XFS]\n" BODY,
-		 "f:7: 'fs:XFS' is no place where a note applies; write a type as mount(8) has it"},
+		 "f:7: 'fs:XFS' is not a place where a note applies; write a type as mount(8) "
+		 "shows it"},
 		{NEEDED "applies_to: [fs:xfs, device:disk]\n" BODY,
-		 "f:7: 'device:disk' is no place"},
-		{NEEDED "applies_to: kernel:6.1\n" BODY, "f:7: 'kernel:6.1' is no place"},
-		{NEEDED "applies_to: kernel:>=\n" BODY, "f:7: 'kernel:>=' is no place"},
-		{NEEDED "applies_to: kernel:<=6.1\n" BODY, "f:7: 'kernel:<=6.1' is no place"},
-		{NEEDED "applies_to: kernel:>=6.1x\n" BODY, "f:7: 'kernel:>=6.1x' is no place"},
+		 "f:7: 'device:disk' is not a place"},
+		{NEEDED "applies_to: kernel:6.1\n" BODY, "f:7: 'kernel:6.1' is not a place"},
+		{NEEDED "applies_to: kernel:>=\n" BODY, "f:7: 'kernel:>=' is not a place"},
+		{NEEDED "applies_to: kernel:<=6.1\n" BODY, "f:7: 'kernel:<=6.1' is not a place"},
+		{NEEDED "applies_to: kernel:>=6.1x\n" BODY, "f:7: 'kernel:>=6.1x' is not a place"},
 		{NEEDED "applies_to: kernel:>=6.1<5.4\n" BODY,
-		 "f:7: 'kernel:>=6.1<5.4' is no place"},
+		 "f:7: 'kernel:>=6.1<5.4' is not a place"},
 		{NEEDED "applies_to: kernel:>=99999.1\n" BODY,
-		 "f:7: 'kernel:>=99999.1' is no place"},
-		{NEEDED "applies_to: cgroup:v3\n" BODY, "f:7: 'cgroup:v3' is no place"},
+		 "f:7: 'kernel:>=99999.1' is not a place"},
+		{NEEDED "applies_to: cgroup:v3\n" BODY, "f:7: 'cgroup:v3' is not a place"},
 		{NEEDED "actoin: Do.\n" BODY, "f:7: unknown key 'actoin'; did you mean 'action'?"},
 	};
 
@@ -129,7 +130,7 @@ static void test_terms(void **state)
 	assert_int_equal(applies_next(&list, &t, &wrong), 0);
 }
 
-/* In the order of time. */
+/* In chronological order. */
 static void test_versions(void **state)
 {
 	static const char *const order[] = {
@@ -155,7 +156,7 @@ static void test_versions(void **state)
 static void test_lenient(void **state)
 {
 	static const struct {
-		const char *text, *action; /* NULL: begins of what is said */
+		const char *text, *action; /* NULL: only the beginning of the message */
 		const char *begins;
 	} table[] = {
 		{"---\ntitle: t\ntags: [a]\n- b\n---\n# Heading\n\nFirst\nwords.\n\nMore.\n",
@@ -166,7 +167,7 @@ static void test_lenient(void **state)
 		{"---\ntags: a\n---\nx\n", NULL, "f:1: no 'title'"},
 		{"---\ntitle: t\napplies: any\n---\nx\n", NULL,
 		 "f:3: unknown key 'applies'; did you"},
-		{"---\ntitle: t\napplies_to: ssd\n---\nx\n", NULL, "f:3: 'ssd' is no place"},
+		{"---\ntitle: t\napplies_to: ssd\n---\nx\n", NULL, "f:3: 'ssd' is not a place"},
 		{"---\ntitle: t\n---\n# Only a heading\n", NULL, "f:4: no text"},
 		{"only text\n", NULL, "f:1: no front matter"},
 	};

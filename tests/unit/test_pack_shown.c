@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: wording report account access */
-/* What stands for a placeholder, by unit: by hand; and the names that have an alias. */
+/* The text that replaces a placeholder, by unit, compared with text by hand; and the names with
+ * an alias. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +57,7 @@ static void shown(void **state)
 	arena_free(&pack.arena);
 }
 
-/* A bound is none without its word, and an estimate is no count. */
+/* A bound keeps its word, and an estimate is not a count. */
 static void qualified(void **state)
 {
 	static const char *const rows[][2] = {
@@ -78,7 +79,7 @@ static void qualified(void **state)
 	arena_free(&pack.arena);
 }
 
-/* The user that a run has, whoever asks; every machine has root. */
+/* The user of a run is replaced whoever queries; root exists on every machine. */
 static void named(void **state)
 {
 	static const char *const rows[][2] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report advisor account access m */
-/* Runs of machines whose pages have 16 or 64 KiB: each number of bytes is of that machine's pages.
- */
+/* Runs on machines with pages of 16 or 64 KiB: each number of bytes uses the page size of that
+ * machine. */
 #include "fixtures/report/compare.h"
 
 #include "cachemon/db/views.h"
@@ -65,8 +65,7 @@ static void a_report(void **state)
 	}
 }
 
-/* What was mapped is more than what was read where its pages are large; and fewer of them are 0.1 %
- * of a GiB. */
+/* With large pages, more is mapped than is read; and fewer of them are 0.1 % of a GiB. */
 static void a_comparison(void **state)
 {
 	static const char *const works[SIZES] = {"read_bytes", "time", "time"};
@@ -88,7 +87,7 @@ static void a_comparison(void **state)
 	}
 }
 
-/* Two files alike in bytes: the views have the pages of each size. */
+/* Two files of equal size in bytes: the views use the page size of each run. */
 static void pages_of_a_file(void **state)
 {
 	struct fixture *f = *state;

@@ -82,7 +82,7 @@ static void durations(void **state)
 		{"2.50ms", 0, 2500000},
 		{"007s", 0, 7000000000},
 		{"0.000000001s", 0, 1},
-		{"1.0000000019s", 0, 1000000001}, /* below a nanosecond it is cut */
+		{"1.0000000019s", 0, 1000000001}, /* fractions of a nanosecond are cut off */
 		{"0.0000000001s", -ERANGE, 0},
 		{"0.0s", -ERANGE, 0},
 		{"0", -ERANGE, 0},
@@ -166,7 +166,7 @@ static void percents(void **state)
 		double value = -7;
 		int err = parse_percent(rows[i].s, &value);
 
-		/* The very double that the compiler makes of it. */
+		/* The same double as the compiler's. */
 		if (err != rows[i].err || value != (err ? -7 : rows[i].value))
 			fail_msg("'%s': %d, %.17g", rows[i].s, err, value);
 	}

@@ -91,12 +91,12 @@ static void who_invoked(void **state)
 	assert_true(inv.nr_groups >= 1);
 	assert_int_equal(inv.groups[0], 65533);
 	invoker_free(&inv);
-	/* No group said: the account's. */
+	/* No group given: the account's. */
 	f.sudo_gid = NULL;
 	assert_int_equal(invoker_from_facts(&f, &inv, NULL), 0);
 	assert_int_equal(inv.gid, 65534);
 	invoker_free(&inv);
-	/* Not root: SUDO_* are anybody's words. */
+	/* Not root: anybody can set SUDO_*. */
 	f = (struct invoker_facts){1234, 1234, 1235, "0", "0", "root", "/h"};
 	assert_int_equal(invoker_from_facts(&f, &inv, NULL), 0);
 	assert_int_equal(inv.uid, 1234);
@@ -104,13 +104,13 @@ static void who_invoked(void **state)
 	assert_false(inv.switched);
 	assert_string_equal(inv.home, "/h");
 	invoker_free(&inv);
-	/* Set-user-id root: the real user, whatever SUDO_* say. */
+	/* Set-user-id root: the real user, whatever SUDO_* contain. */
 	f = (struct invoker_facts){1234, 0, 1235, "0", "0", "root", "/h"};
 	assert_int_equal(invoker_from_facts(&f, &inv, NULL), 0);
 	assert_int_equal(inv.uid, 1234);
 	assert_true(inv.switched);
 	invoker_free(&inv);
-	/* Root by itself, and root through sudo. */
+	/* Root directly, and root through sudo. */
 	f = (struct invoker_facts){0, 0, 0, NULL, NULL, NULL, "/h"};
 	assert_int_equal(invoker_from_facts(&f, &inv, NULL), 0);
 	assert_false(inv.switched);
@@ -160,7 +160,7 @@ static void make_parents(void **state)
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(access(scratch_path(&s, "a/b/c/x.db", path), F_OK), -1);
-	/* Again, and without any directory. */
+	/* Again, without any directory. */
 	assert_int_equal(paths_make_parents(path, &inv, &err), 0);
 	assert_int_equal(paths_make_parents("x.db", &inv, &err), 0);
 	assert_int_equal(paths_make_parents("", &inv, &err), 0);
@@ -192,13 +192,13 @@ static void make_parents_for_another(void **state)
 	assert_int_equal(stat(scratch_path(&s, "a/b", path), &st), 0);
 	assert_int_equal(st.st_uid, 65534);
 	assert_int_equal(st.st_gid, 65534);
-	/* What the user may not, root does not do for the user: through a symlink of the user's. */
+	/* Root does not do what the user may not: through a symlink of the user's. */
 	scratch_mkdir(&s, "rootdir/");
 	scratch_symlink(&s, "a/trap", "../rootdir");
 	scratch_path(&s, "a/trap/b/x.db", path);
 	assert_int_equal(paths_make_parents(path, &inv, &err), -EACCES);
 	assert_non_null(strstr(err.text, "Permission denied"));
-	/* And all is as before. */
+	/* Everything is restored. */
 	assert_int_equal((uid_t)setfsuid((uid_t)-1), 0);
 	assert_int_equal((gid_t)setfsgid((gid_t)-1), 0);
 	assert_int_equal(getgroups(0, NULL), before);

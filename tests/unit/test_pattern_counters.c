@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* The names that files get from counters alone, and directories from their files. */
+/* The patterns of files from counters alone, and of directories from their files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static struct features known(const struct figure *figures)
 	return f;
 }
 
-/* Counters alone name less, and never surely. */
+/* Counters alone give fewer names, with less confidence. */
 static void names_of_counters(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* The names that reads get from their accesses and references. */
+/* The patterns of reads from their accesses and references. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "made_reads.h"
 #include "advisor/pattern/reuse.h"
 
-/* All pages of all reads as references, in order; nothing is sampled. */
+/* All pages of all reads as references, in order, unsampled. */
 static void reuse_of(const struct made *m, struct features *f)
 {
 	static uint32_t pages[MOST * 20];
@@ -117,7 +117,7 @@ static void reversed_order(void **state)
 		}
 		f = features_of(m);
 		p = pattern_of_file(&f);
-		/* Streams that run backward beside each other have no name of their own. */
+		/* Parallel streams that run backward have no name of their own. */
 		if (reads[i].reversed == PATTERN_mixed)
 			assert_true(p.name != PATTERN_interleaved);
 		else
@@ -126,7 +126,7 @@ static void reversed_order(void **state)
 	}
 }
 
-/* Ten times as much of everything is the same pattern. */
+/* Scaling everything tenfold keeps the pattern. */
 static void scaled_counts(void **state)
 {
 	static const enum feature counts[] = {F_reads,	      F_faults,		F_files,
@@ -146,7 +146,7 @@ static void scaled_counts(void **state)
 	}
 }
 
-/* A sample of one page in 8 alone, without a trace. */
+/* Only a sample of one page in 8, without a trace. */
 static void names_of_samples(void **state)
 {
 	static const struct {

@@ -22,7 +22,7 @@ static struct picture spans(void)
 			.unit = UNIT_SECONDS, .kind = AXIS_SPANS, .from = from, .to = to, .nr = 4}};
 }
 
-/* Steps that a person would choose, and no more of them than there is room for. */
+/* Steps as a person would choose them, and only as many as fit. */
 static void ticks_are_round(void **state)
 {
 	static const struct {
@@ -79,7 +79,7 @@ static void ticks_of_time(void **state)
 	}
 }
 
-/* On an axis no zeros stand behind what is round. */
+/* Labels of an axis have no trailing zeros. */
 static void round_values(void **state)
 {
 	static const struct {
@@ -137,7 +137,7 @@ static void line_is(const struct picture *p, const double *values, size_t room, 
 	free(text);
 }
 
-/* The highest of what a character stands for; what is not known is no zero. */
+/* The maximum of the values that a character represents; unknown is not 0. */
 static void sparklines(void **state)
 {
 	static const double rising[] = {0, 1, 4, 8};
@@ -183,7 +183,7 @@ static void places(void **state)
 	assert_string_equal(picture_place(&p, 1).s, "c");
 }
 
-/* A run of 4 s beside one of 8 s: half of the line is its own, and half as high as the other's. */
+/* A run of 4 s next to one of 8 s: it fills half of the line, at half of the other's height. */
 static void shared_scales(void **state)
 {
 	static const double values[] = {1, 2, 4, NAN};
@@ -202,7 +202,7 @@ static void shared_scales(void **state)
 	fclose(out);
 	assert_string_equal(text, "▂▃▅?....");
 	free(text);
-	/* There is no half of a run. */
+	/* A count of runs has no fractions. */
 	assert_int_equal(picture_ticks_in(UNIT_COUNT, 2, 6, &step), 2);
 	assert_true(step == 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
-/* Whether tasks are switched out inside of the kernel, by what a machine's files say. */
+/* Whether tasks are preempted inside the kernel, according to the files of a machine. */
 #include "plan_kernels.h"
 
 #include "cachemon/plan/preempt.h"
@@ -31,7 +31,7 @@ static void test_built_so(void **state)
 	fake_root_remove(&root);
 }
 
-/* Each place tells more surely than the one before. */
+/* Each place is more reliable than the one before. */
 static void test_chosen_at_boot(void **state)
 {
 	static const struct {
@@ -51,7 +51,8 @@ static void test_chosen_at_boot(void **state)
 		{FORCE, "none (voluntary) full\n", CAPS_NO},
 		{FORCE, "none voluntary (full)\n", CAPS_YES},
 		{FORCE, "full (lazy) \n", CAPS_YES},
-		{FORCE, "none voluntary full\n", CAPS_YES}, /* none is marked: the command line */
+		{FORCE, "none voluntary full\n", CAPS_YES}, /* no mode is marked: the command line
+							     * decides */
 	};
 	struct fake_root root;
 
@@ -70,8 +71,8 @@ static bool by_trampoline(const struct probe_choice *c)
 	return c->state == PROBE_LIVE && (c->kind == HOOK_FENTRY || c->kind == HOOK_FEXIT);
 }
 
-/* Programs on functions are taken where nobody is switched out, or they hold that off themselves;
- * else kprobes are, or the role is absent with that reason. */
+/* Programs on functions are used if there is no preemption, or if they disable it themselves.
+ * Otherwise kprobes are used, or the role is absent with that reason. */
 static void test_plans(void **state)
 {
 	static const struct plan_request all = {LEVEL_FULL, true, true};
@@ -96,7 +97,7 @@ static void test_plans(void **state)
 			assert_int_equal(by_trampoline(&plan.choices[ROLE_FADVISE_END]), safe);
 			if (!safe)
 				assert_non_null(strstr(plan.choices[ROLE_FADVISE_END].reason,
-						       "switched out inside of fexit programs"));
+						       "be preempted inside fexit programs"));
 		}
 	}
 	fake_root_remove(&root);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
-/* What becomes of each role when its hooks are missing or its programs are refused. */
+/* The result for each role if its hooks are missing or its programs are refused. */
 #include "plan_invent.h"
 
 static const struct plan_request full = {.level = LEVEL_FULL};
 static const struct plan_request all = {LEVEL_FULL, true, true};
 
-/* One hook missing each: which groups go, and whether a run is refused. */
+/* With one hook missing: which groups are lost, and whether a run is refused. */
 static const struct {
 	enum probe_role role;
 	uint32_t lost;
@@ -81,7 +81,7 @@ static void check_loss(const struct probe_plan *plan, enum probe_role role)
 	}
 }
 
-/* Each candidate is used where those before it cannot be had, and says what they lack. */
+/* Each candidate is used if those before it are unavailable; the reason names what they lack. */
 static void test_each_hook_missing(void **state)
 {
 	const struct probe_table *table = probe_table_own();
@@ -108,7 +108,8 @@ static void test_each_hook_missing(void **state)
 			if (before->role != c->role || (before->when && before->when != c->when))
 				continue;
 			if (before->kind == c->kind && !strcmp(before->target, c->target))
-				snprintf(why, sizeof(why), "%s:%s is %s here; known is %s",
+				snprintf(why, sizeof(why),
+					 "%s:%s has the prototype %s here; cachemon supports %s",
 					 hook_kind_name(c->kind), c->target, c->protos[0],
 					 before->protos[0]);
 			else
@@ -134,16 +135,18 @@ static void spoil(struct kernel_hook *h, enum spoil how)
 		strcpy(h->proto, "void(page*,sneaked_in*)");
 		break;
 	default:
-		h->target = "something_else"; /* nobody asked BTF about it */
+		h->target = "something_else"; /* BTF was not queried for it */
 	}
 }
 
-/* All candidates of a role are missing: it is absent, with what each of them lacks. */
+/* All candidates of a role are missing: it is absent, and the reason names what each of them
+ * lacks. */
 static void test_all_hooks_missing(void **state)
 {
 	static const char *const words[SPOIL_NR] = {
 		"is not in this kernel", "its prototype cannot be read: Argument list too long",
-		"is void(page*,sneaked_in*) here; known is ", "is not in this kernel"};
+		"has the prototype void(page*,sneaked_in*) here; cachemon supports ",
+		"is not in this kernel"};
 	const struct probe_table *table = probe_table_own();
 	struct kernel_caps caps, whole;
 	struct probe_plan plan;
@@ -155,7 +158,7 @@ static void test_all_hooks_missing(void **state)
 
 		for (int how = 0; how < SPOIL_NR; how++) {
 			if (r == ROLE_SEED && how == SPOIL_PROTO)
-				continue; /* an iterator's arguments are its own */
+				continue; /* an iterator has its own arguments */
 			invent_for(r, &whole);
 			caps = whole;
 			for (size_t h = 0; h < caps.nr_hooks; h++) {
@@ -208,7 +211,7 @@ static void test_each_program_failing(void **state)
 		snprintf(why, sizeof(why), "%s:%s was refused: Permission denied",
 			 hook_kind_name(c->kind), c->target);
 		assert_contains(choice->reason, why);
-		/* It is no longer live, so it cannot fail once more. */
+		/* It is no longer live, so it cannot fail again. */
 		assert_int_equal(probe_plan_mark_failed(&plan, c->program, EACCES), -ENOENT);
 	}
 	make(&caps, &full, &plan);
@@ -273,7 +276,7 @@ static void test_falling_back(void **state)
 	}
 }
 
-/* What was tried before the first refusal stays said. */
+/* Reasons from before the first refusal are kept. */
 static void test_falling_back_keeps_reasons(void **state)
 {
 	struct kernel_caps caps;
@@ -294,7 +297,7 @@ static void test_falling_back_keeps_reasons(void **state)
 					   "kprobe:filemap_fault was refused: Invalid argument");
 }
 
-/* A row that looks for functions by their addresses, where these are hidden. */
+/* A row that finds functions by their addresses, when these are hidden. */
 static void test_hidden_addresses(void **state)
 {
 	const struct probe_table *table = probe_table_own();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
 /*
- * The whole plan of each kernel whose BTF is here, against fixtures/plan/KERNEL.plan: every role's
- * hook and program or why there is none, what is measured, and which counters are not known.
- * Addresses of functions are hidden, so that what the scopes give shows.
+ * The complete plan of each kernel whose BTF is here, compared with fixtures/plan/KERNEL.plan: for
+ * every role its hook and program or a reason, what is measured, and which counters are unknown.
+ * Addresses of functions are hidden, so that the effect of the scopes shows.
  */
 #include "build_name.h"
 #include "plan_kernels.h"

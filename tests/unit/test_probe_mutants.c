@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
 /*
- * Kernels that differ from the real ones in one thing: a hook gone, an argument more, one less, one
- * of another type, another return value, a type renamed. For every hook of the table on every
- * kernel that has it: who was chosen for it must make way for the next candidate that fits, and
- * what was found instead must be said.
+ * Kernels that differ from the real ones in one detail: a hook is gone, has one argument more or
+ * less, an argument of another type, another return value, or a renamed type. For every hook of the
+ * table, on every kernel that has it, the chosen program must give way to the next candidate that
+ * fits, and the reason must be reported.
  */
 #include "btf_mutant.h"
 #include "build_name.h"
@@ -13,11 +13,11 @@ static const struct plan_request all = {LEVEL_FULL, true, true};
 
 struct world {
 	struct fake_root root;
-	struct btf *btf;	 /* of a real kernel, cut down */
+	struct btf *btf;	 /* of a real kernel, reduced */
 	struct kernel_caps caps; /* of that */
 	struct probe_plan plans[NR_MACHINES];
 	size_t nr_displaced;
-	unsigned int displaced_by[128]; /* 1 << enum change, of each row of the table */
+	unsigned int displaced_by[128]; /* bits 1 << enum change, for each row of the table */
 };
 
 static void write_btf(const struct fake_root *root, struct btf *btf)
@@ -31,7 +31,7 @@ static void write_btf(const struct fake_root *root, struct btf *btf)
 	close(fd);
 }
 
-/* The prototype's text with the change made, by its letters alone. */
+/* The text of the prototype after the change, made by editing the text. */
 static void change_text(const struct mutation *m, const char *proto, char *buf, size_t size)
 {
 	const char *open = strchr(proto, '('), *close = strrchr(proto, ')'), *p;
@@ -91,7 +91,7 @@ static bool is_changed(const struct mutation *m, const struct kernel_hook *h)
 	return m->tracepoint == is_tracepoint(h->kind) && !strcmp(m->target, h->target);
 }
 
-/* What the kernel should be found to have. */
+/* The facts that should be found for the kernel. */
 static void expect_hooks(const struct mutation *m, struct kernel_caps *caps)
 {
 	char text[KERNEL_PROTO_MAX];
@@ -148,7 +148,7 @@ static size_t first_fit(const struct kernel_caps *caps, enum probe_role role)
 	return i;
 }
 
-/* What is said of a candidate that had to make way. */
+/* The reason given for a candidate that was replaced. */
 static void check_reason(const struct kernel_caps *caps, const struct probe_candidate *c,
 			 const struct probe_choice *now)
 {
@@ -160,8 +160,8 @@ static void check_reason(const struct kernel_caps *caps, const struct probe_cand
 		snprintf(why, sizeof(why), "%s:%s is not in this kernel", hook_kind_name(c->kind),
 			 c->target);
 	else
-		snprintf(why, sizeof(why), "%s:%s is %s here; known is %s", hook_kind_name(c->kind),
-			 c->target, h->proto, c->protos[0]);
+		snprintf(why, sizeof(why), "%s:%s has the prototype %s here; cachemon supports %s",
+			 hook_kind_name(c->kind), c->target, h->proto, c->protos[0]);
 	assert_contains(said, why);
 }
 
@@ -230,7 +230,7 @@ static void open_world(struct world *w, const char *kernel)
 	assert_non_null(whole);
 	w->btf = btf_mutant(whole, w->caps.hooks, w->caps.nr_hooks, &none);
 	btf__free(whole);
-	/* What was left out is not missed. */
+	/* The parts that were left out change nothing. */
 	write_btf(&w->root, w->btf);
 	read_kernel(&w->root, &caps);
 	assert_same_hooks(&caps, &w->caps);
@@ -257,7 +257,7 @@ static int count_args(const char *proto)
 	return nr;
 }
 
-/* Nobody who was chosen stayed whatever became of the hook. */
+/* No chosen program survives every change of its hook. */
 static void check_displaced(const struct world *w)
 {
 	const struct probe_table *t = probe_table_own();
@@ -368,7 +368,7 @@ static enum probe_build build_of(const struct world *w, const struct mutation *m
 	return build;
 }
 
-/* By what the kernel has to call, not by its age. */
+/* Chosen by the functions that the kernel has, not by its version. */
 static void test_builds(void **state)
 {
 	static const enum probe_build real[NR_KERNELS] = {BUILD_BASIC, BUILD_PROBE, BUILD_DIRECT,
@@ -391,7 +391,7 @@ static void test_builds(void **state)
 		assert_int_equal(build_of(&w, &no_helpers), BUILD_BASIC);
 		assert_int_equal(build_of(&w, &no_cast),
 				 real[k] == BUILD_BASIC ? BUILD_BASIC : BUILD_PROBE);
-		/* A later build may be wished for, an earlier one may not. */
+		/* A newer build may be requested, an older one may not. */
 		for (int wish = 0; wish < BUILD_NR; wish++) {
 			setenv("CACHEMON_PROBES", build_name(wish), 1);
 			assert_int_equal(build_of(&w, &none),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: collector plan account access */
 /*
- * The embedded objects beside the table and beside each other: the skeleton of one build is used
- * for all, so programs, maps and the layout of variables must not differ.
+ * The embedded objects, compared with the table and with each other. The skeleton of one build is
+ * used for all, so programs, maps and the layout of variables must not differ.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static int close_all(void **state)
 	return 0;
 }
 
-/* Three builds, not one three times. */
+/* Three different builds. */
 static void test_builds_differ(void **state)
 {
 	size_t sizes[BUILD_NR];
@@ -63,7 +63,7 @@ static void test_builds_differ(void **state)
 	}
 }
 
-/* Each row of the table is a program of every build, on that very hook, and off until chosen. */
+/* Each row of the table is a program in every build, on that hook, and not loaded by default. */
 static void test_rows_are_programs(void **state)
 {
 	const struct probe_table *t = probe_table_own();
@@ -85,8 +85,7 @@ static void test_rows_are_programs(void **state)
 	}
 }
 
-/* No program of a hook of the kernel's is left out of the table but the one that looks where
- * registers are. */
+/* Every program on a hook of the kernel is in the table, except the one that tests registers. */
 static void test_programs_are_rows(void **state)
 {
 	const struct probe_table *t = probe_table_own();
@@ -120,7 +119,7 @@ static void test_same_programs(void **state)
 				fail_msg("build %s has no program %s", build_name(b),
 					 bpf_program__name(one));
 			assert_int_equal(bpf_program__autoload(one), bpf_program__autoload(other));
-			/* Who has no program that can be called at will walks the map. */
+			/* A build without a callable program walks the map instead. */
 			if (!strcmp(bpf_program__section_name(one), "syscall") &&
 			    b == BUILD_BASIC) {
 				assert_string_equal(bpf_program__section_name(other),
@@ -137,7 +136,7 @@ static void test_same_programs(void **state)
 	}
 }
 
-/* A map of variables is called after its object; the skeleton knows it by the end. */
+/* The name of a variable map begins with its object's name; the skeleton finds it by the ending. */
 static const char *map_ending(const struct bpf_map *map)
 {
 	const char *dot = strchr(bpf_map__name(map), '.');
@@ -170,12 +169,12 @@ static void test_same_maps(void **state)
 			if (!other)
 				fail_msg("build %s has no map %s", build_name(b),
 					 bpf_map__name(map));
-			/* Tables the compiler made: user space knows of none. */
+			/* Tables made by the compiler, which user space does not access. */
 			if (!strcmp(map_ending(map), ".rodata"))
 				continue;
 			assert_int_equal(bpf_map__value_size(map), bpf_map__value_size(other));
-			/* What is known of a task lies with it or, in a build that cannot do so,
-			 * in a table by task. */
+			/* The state of a task is in its task storage, or, in a build that cannot
+			 * use that, in a hash table. */
 			if (!strcmp(bpf_map__name(map), "tasks") && b == BUILD_BASIC) {
 				assert_int_equal(bpf_map__type(map), BPF_MAP_TYPE_TASK_STORAGE);
 				assert_int_equal(bpf_map__type(other), BPF_MAP_TYPE_HASH);
@@ -212,7 +211,7 @@ static void compare_members(const struct btf *a, const struct btf_type *ta, cons
 	}
 }
 
-/* Of the same size, made of the same members at the same offsets. */
+/* Of the same size, with the same members at the same offsets. */
 static void compare_types(const struct btf *a, uint32_t ida, const struct btf *b, uint32_t idb,
 			  int depth)
 {
@@ -266,8 +265,8 @@ static void test_same_variables(void **state)
 	}
 }
 
-/* What programs may do on 5.10: of atomic operations an addition that returns nothing, of helpers
- * those that were there (the next to come was BPF_FUNC_task_storage_get). */
+/* What programs may use on 5.10: of the atomic operations only an add without result, and only
+ * the helpers of that kernel (the next one was BPF_FUNC_task_storage_get). */
 static void check_insn(const char *section, const struct bpf_insn *insn)
 {
 	if (BPF_CLASS(insn->code) == BPF_STX && BPF_MODE(insn->code) == BPF_ATOMIC && insn->imm)
@@ -279,7 +278,7 @@ static void check_insn(const char *section, const struct bpf_insn *insn)
 
 static void test_basic_operations(void **state)
 {
-	/* Of a tracepoint that came with newer kernels. */
+	/* A tracepoint of newer kernels. */
 	static const char later[] = "?tp_btf/io_uring_submit_req";
 	size_t size = 0, checked = 0;
 	const char *elf = probe_set_object(BUILD_BASIC, &size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: collector plan account access */
 /*
- * Whose state a CPU holds is read by others while it changes. Where the architecture does not keep
- * the order of stores the programs have to, by atomic operations that return what was there; where
- * it does, they cost a switch of tasks nothing.
+ * Other CPUs read whose state a CPU holds while it changes. On an architecture with weak store
+ * ordering the programs must order the stores, by atomic operations that return the old value. On
+ * others, a task switch must not pay for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static int swaps_among(const struct bpf_insn *insns, size_t nr)
 	return swaps;
 }
 
-/* Of a function of an object; -1: it has none of that name. */
+/* The number of such operations in a function of an object; -1: no such function. */
 static int swaps_of(Elf *elf, const char *function)
 {
 	Elf_Scn *scn = NULL;
@@ -59,7 +59,7 @@ static int swaps_of(Elf *elf, const char *function)
 	return -1;
 }
 
-/* Before the state is another task's and after: the task that leaves may be loaded too. */
+/* Both before and after the switch: the state of the leaving task may be read too. */
 static void test_switch(void **state)
 {
 	static const enum probe_build builds[] = {BUILD_DIRECT, BUILD_PROBE};

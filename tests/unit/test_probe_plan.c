@@ -24,7 +24,8 @@ static void test_whole_kernel(void **state)
 		assert_int_equal(plan.choices[r].state, spare ? PROBE_ABSENT : PROBE_LIVE);
 		assert_string_equal(plan.choices[r].instead, "");
 	}
-	assert_contains(plan.choices[ROLE_TASK_FREE].reason, "not needed: the kernel keeps");
+	assert_contains(plan.choices[ROLE_TASK_FREE].reason,
+			"not needed: the kernel stores task state with the task");
 	assert_int_equal(plan.build, BUILD_DIRECT);
 	assert_false(probe_plan_by_function(&plan, ROLE_READ));
 	for (int g = 0; g < GROUP_NR; g++)
@@ -34,7 +35,7 @@ static void test_whole_kernel(void **state)
 	assert_string_equal(plan.choices[ROLE_SEED].hook, "iter:task");
 }
 
-/* What the read hook is decides who else is needed, what the build is too. */
+/* The kind of the read hook, and the build, decide which other programs are needed. */
 static void test_roles_that_depend(void **state)
 {
 	struct kernel_caps caps;
@@ -48,7 +49,7 @@ static void test_roles_that_depend(void **state)
 	assert_true(probe_plan_by_function(&plan, ROLE_READ));
 	assert_true(!plan.choices[ROLE_URING].wanted && plan.choices[ROLE_URING].spare);
 	assert_string_equal(plan.choices[ROLE_URING].reason,
-			    "not needed: the read hook has the range");
+			    "not needed: the read hook reports the range");
 	assert_false(plan.choices[ROLE_TASK_FREE].wanted);
 	caps.build = BUILD_BASIC;
 	make(&caps, &all, &plan);
@@ -56,7 +57,7 @@ static void test_roles_that_depend(void **state)
 	assert_string_equal(plan.choices[ROLE_TASK_FREE].hook, "tp_btf:sched_process_free");
 }
 
-/* Programs that the verifier types need more rights where the function is a module's. */
+/* Type-checked programs on a function of a module need more rights. */
 static void test_functions_of_modules(void **state)
 {
 	struct kernel_caps caps;
@@ -71,7 +72,7 @@ static void test_functions_of_modules(void **state)
 	caps.held = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
 	make(&caps, &all, &plan);
 	assert_string_equal(nfs->hook, "kprobe:nfs_file_direct_read");
-	assert_contains(nfs->instead, "in the module nfs, which takes CAP_SYS_ADMIN");
+	assert_contains(nfs->instead, "in the module nfs, which requires CAP_SYS_ADMIN");
 	hook_of(&caps, HOOK_FENTRY, "nfs_file_direct_read")->err = -ENODEV;
 	hook_of(&caps, HOOK_KPROBE, "nfs_file_direct_read")->err = -ENODEV;
 	make(&caps, &all, &plan);
@@ -91,8 +92,8 @@ static void test_not_asked_for(void **state)
 	make(&caps, &cold, &plan);
 	assert_true(plan.viable);
 	assert_false(plan.choices[ROLE_READ].wanted || plan.choices[ROLE_READ].spare);
-	assert_string_equal(plan.choices[ROLE_READ].reason, "not asked for: level cold");
-	assert_string_equal(plan.reason[GROUP_READ], "needs read: not asked for: level cold");
+	assert_string_equal(plan.choices[ROLE_READ].reason, "not requested: level cold");
+	assert_string_equal(plan.reason[GROUP_READ], "needs read: not requested: level cold");
 	assert_false(plan.measured[GROUP_READ] || plan.measured[GROUP_DELAY] ||
 		     plan.measured[GROUP_FATE]);
 	assert_true(plan.measured[GROUP_STALL]);
@@ -120,7 +121,7 @@ static void expect_counter(const struct probe_plan *plan, enum counter c, const 
 	assert_contains(why, missing);
 }
 
-/* A cause that cannot be told makes its own counter and "other" unknown, and no more. */
+/* A cause that cannot be detected makes only its own counter and "other" unknown. */
 static void test_counters_beside_their_group(void **state)
 {
 	struct kernel_caps caps;
@@ -155,7 +156,7 @@ static void test_counters_beside_their_group(void **state)
 }
 
 static const struct {
-	enum counter c, by; /* known where by is */
+	enum counter c, by; /* the condition for `is` */
 } by_scope[] = {
 	{C_evicted_dontneed, C_evicted_dontneed},
 	{C_evicted_drop_caches, C_evicted_drop_caches},
@@ -163,7 +164,7 @@ static const struct {
 	{C_evicted_invalidate, C_evicted_direct_io},
 };
 
-/* A cause that only a stack shows is known by its scopes or by the addresses of functions. */
+/* A cause that only a stack shows is detected by its scopes or by the addresses of functions. */
 static void test_hidden_addresses(void **state)
 {
 	static const enum caps_flag flags[] = {CAPS_NO, CAPS_UNKNOWN, CAPS_YES};
@@ -205,7 +206,7 @@ static void test_hidden_addresses(void **state)
 	}
 }
 
-/* STALL wants switches, and faults for the files of mappings. */
+/* STALL needs the switch hooks, and the fault hooks for mapped files. */
 static void test_stall_needs_both(void **state)
 {
 	static const char *const programs[] = {"fault_tp", "switch_tp"};

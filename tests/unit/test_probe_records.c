@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: plan account access */
-/* What is recorded beside counters, by each build and with each probe, and the reason why not. */
+/* The records besides counters, by build and by probe, and the reason for each absence. */
 #include "plan_invent.h"
 
 #include "cachemon/plan/probe_build.h"

@@ -42,15 +42,15 @@ static void test_table(void **state)
 			/* Never both. */
 			if (before->when != c->when && before->when && c->when)
 				continue;
-			/* A hook plays one role, and one prototype leads to one program. */
+			/* A hook has one role, and one prototype selects one program. */
 			if (same_hook(before, c)) {
 				assert_int_equal(before->role, c->role);
 				assert_false(same_proto(before, c));
 			}
 			if (before->role != c->role)
 				continue;
-			/* Preference: tracepoints first, unless they show less and look for symbols
-			 * instead; then the better way to each function. */
+			/* Preference: tracepoints first, unless they show less and search
+			 * symbols instead; then the better way to reach each function. */
 			assert_true(c->kind != HOOK_TP_BTF || before->kind == HOOK_TP_BTF ||
 				    c->when == WHEN_SYMBOLS);
 			if (!strcmp(before->target, c->target) && same_proto(before, c))
@@ -81,7 +81,8 @@ static void test_table(void **state)
 	}
 }
 
-/* The mechanism beyond today's table: several kinds a role, tried in order of the rows. */
+/* The mechanism beyond the present table: several kinds per role, tried in the order of the
+ * rows. */
 static const struct probe_candidate invented_rows[] = {
 	{ROLE_READ,
 	 HOOK_TP_BTF,
@@ -115,9 +116,8 @@ static const struct probe_candidate invented_rows[] = {
 	{ROLE_SEED, HOOK_PERF_EVENT, "major-faults", "seed_pe", {NULL}, NULL, WHEN_ANY},
 };
 
-/* Where a task may be switched out inside of a program, the read hook is the one that keeps it from
- * being. Where the trial could not tell, those are taken that are right either way, if there are
- * any and if it matters. */
+/* If programs can be preempted, the read hook that disables preemption is chosen. If the trial
+ * could not find out, hooks that work either way are chosen, if they exist and if it matters. */
 static void test_preemptible(void **state)
 {
 	static const struct {
@@ -145,7 +145,7 @@ static void test_preemptible(void **state)
 		probe_plan_make(&caps, &full, table, &plan);
 		check_plan(&plan);
 		assert_string_equal(plan.choices[ROLE_READ].program, cases[i].program);
-		/* The other row is no candidate, and no word is lost on it. */
+		/* The other row is not a candidate and is not mentioned. */
 		assert_string_equal(plan.choices[ROLE_READ].instead, "");
 	}
 }
@@ -165,7 +165,7 @@ static void test_order_of_preference(void **state)
 	assert_string_equal(read->hook, "tp_btf:mm_filemap_get_pages");
 	assert_string_equal(plan.choices[ROLE_SEED].hook, "perf_event:major-faults");
 	assert_string_equal(plan.choices[ROLE_FAULT].hook, "kprobe:filemap_fault");
-	assert_string_equal(plan.choices[ROLE_FORK].reason, "no program plays this role");
+	assert_string_equal(plan.choices[ROLE_FORK].reason, "no program exists for this role");
 
 	/* fentry only: the tracepoint is not there. */
 	hook_of(&caps, HOOK_TP_BTF, "mm_filemap_get_pages")->err = -ENOENT;
@@ -174,7 +174,7 @@ static void test_order_of_preference(void **state)
 	assert_string_equal(read->program, "read_fx");
 	assert_string_equal(read->reason, "");
 
-	/* A second prototype that the fexit program knows and the kprobe one does not. */
+	/* A second prototype, known to the fexit program but not to the kprobe one. */
 	strcpy(hook_of(&caps, HOOK_FEXIT, "filemap_read")->proto, "ssize_t(kiocb*,iov_iter*)");
 	probe_plan_make(&caps, &full, &table, &plan);
 	assert_string_equal(read->program, "read_fx");
@@ -201,7 +201,7 @@ static void test_order_of_preference(void **state)
 		"kretprobe programs: loads, cannot be attached: No such file or directory");
 }
 
-/* Reasons that do not fit are cut visibly and never overrun. */
+/* Reasons that do not fit are cut visibly, without an overflow. */
 static void test_long_reasons(void **state)
 {
 	struct kernel_caps caps;

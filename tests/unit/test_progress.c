@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: access */
-/* When a line about long work is shown, and what it says. */
+/* When a progress line is shown, and its text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void assert_line(const struct progress *p, uint64_t now_ns, size_t column
 	assert_string_equal(line, want);
 }
 
-/* A sign of life, then nothing that moves for what is over soon. */
+/* First a sign of life; then nothing moves if the work ends soon. */
 static void still_for_two_seconds(void **state)
 {
 	struct progress p;
@@ -45,7 +45,7 @@ static void four_times_a_second(void **state)
 	progress_begin(&p, 0);
 	p.shown_ns = 2 * S_NS;
 	assert_int_equal(progress_due_ns(&p), 2 * S_NS + 250000000);
-	/* What is said in between changes nothing of that. */
+	/* Notes in between do not change the time. */
 	for (int i = 0; i < 1000; i++)
 		progress_note(&p, 2 * S_NS + (uint64_t)i, "rules", (uint64_t)i, 1000);
 	assert_int_equal(progress_due_ns(&p), 2 * S_NS + 250000000);
@@ -62,15 +62,15 @@ static void left_only_when_known(void **state)
 	/* Nothing done: no pace. */
 	progress_note(&p, 5 * S_NS, "rules", 0, 10);
 	assert_int_equal(progress_left_ns(&p, 9 * S_NS), -1);
-	/* A quarter took 4 s from the beginning of this part: three more are 12 s. */
+	/* A quarter took 4 s since the beginning of this part: the other three take 12 s. */
 	progress_note(&p, 9 * S_NS, "rules", 10, 40);
 	assert_int_equal(progress_left_ns(&p, 9 * S_NS), 12 * S_NS);
 	progress_note(&p, 9 * S_NS, "rules", 40, 40);
 	assert_int_equal(progress_left_ns(&p, 9 * S_NS), 0);
-	/* Too short a look for a pace. */
+	/* Too short a time to estimate the pace. */
 	progress_note(&p, 9 * S_NS, "files", 1, 40);
 	assert_int_equal(progress_left_ns(&p, 9 * S_NS + 400000000), -1);
-	/* More than there is: the total was wrong. */
+	/* More than the total: the total was wrong. */
 	progress_note(&p, 9 * S_NS, "files", 41, 40);
 	assert_int_equal(progress_left_ns(&p, 20 * S_NS), -1);
 }
@@ -93,7 +93,7 @@ static void lines(void **state)
 	assert_line(&p, 40 * S_NS, 80, "rules: 1 of 1000, 40 s so far, about 10 h left");
 }
 
-/* Never as wide as the terminal, so that it is never two lines. */
+/* Always narrower than the terminal, so that it stays one line. */
 static void narrow(void **state)
 {
 	struct progress p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: readaheadcheck advisor */
-/* Recordings of real kernels (tests/vm/readahead, tests/system/readahead.py --save) in the model.
- */
+/* The model, compared with recordings of real kernels (tests/vm/readahead,
+ * tests/system/readahead.py --save). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ RECORDING(ext4_of_6_18, "6.18-ext4")
 RECORDING(btrfs_of_6_18, "6.18-btrfs")
 RECORDING(ext4_of_7_2, "7.2-ext4")
 
-/* A word that differs is told: else every recording would be exact. */
+/* A changed word is detected: otherwise every recording would count as exact. */
 static void a_difference_is_seen(void **state)
 {
 	char text[] = "kernel 6.18.1\nfstype ext4\nio_pages 320\npattern seq_1m 128\n0 0+255@0\n";

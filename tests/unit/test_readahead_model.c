@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* The readahead model by hand: figures that were measured or can be worked out on paper. */
+/* The readahead model, compared with numbers that were measured or worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,8 @@ static uint64_t stride_pages(const char *kernel)
 	return added(&o);
 }
 
-/* 200 reads of 16 KiB, each 64 KiB further: a miss at the end of the window was taken for a
- * sequential one once. */
+/* 200 reads of 16 KiB, 64 KiB apart: a miss at the end of the window was once taken for a
+ * sequential one. */
 static void strides_look_sequential_before_6_12(void **state)
 {
 	assert_int_equal(stride_pages("5.10"), 3632);
@@ -90,8 +90,7 @@ static uint64_t touched_pages(const char *kernel, unsigned int max_order)
 	return added(&o);
 }
 
-/* Every twentieth page of a mapping: read-around that brings pages for nobody switches itself off.
- */
+/* Every twentieth page of a mapping: read-around that brings unused pages switches itself off. */
 static void read_around_gives_up_on_7_2_alone(void **state)
 {
 	assert_int_equal(touched_pages("5.10", 0), 3996);
@@ -127,7 +126,7 @@ static void windows_grow(void **state)
 	assert_int_equal(added(&o), 124);
 }
 
-/* Page 102 after page 100: next to it for kernels that keep the first byte that was not read. */
+/* Page 102 after page 100: adjacent for kernels that store the first byte that was not read. */
 static void one_page_may_be_skipped_since_6_1(void **state)
 {
 	struct one o;
@@ -209,8 +208,8 @@ static void kernels_are_known_or_not(void **state)
 	assert_null(ra_kernel_of("", &why));
 }
 
-/* The walk lags behind its index inside a folio: pages 1 to 4 are there, the hole found is later.
- */
+/* The walk lags behind its index inside a folio: pages 1 to 4 are cached, the hole is found
+ * later. */
 static void the_search_for_holes_lags(void **state)
 {
 	struct ra_search exact = {false, false}, lags = {true, false};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: readaheadcheck advisor */
 /*
- * Traces of recorded runs replayed with other settings: what is predicted from the accesses and
- * pages of one setting is what the kernel did with the other. The recordings are a real kernel's.
+ * Traces of recorded runs replayed with other settings: the prediction from the accesses and pages
+ * of one setting is compared with what the kernel did with the other one. The recordings are from a
+ * real kernel.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -107,7 +108,7 @@ static void within_5_percent(uint64_t got, uint64_t want)
 	assert_true(got * 100 <= want * 105 && got * 105 >= want * 100);
 }
 
-/* From faults with small windows larger ones can be told, though not as exactly. */
+/* Larger windows can be predicted from faults with small ones, though less exactly. */
 static void mappings_are_predicted_upwards(void **state)
 {
 	static const char *const names[] = {"mmap_seq", "mmap_random", "mmap_backward",
@@ -127,7 +128,7 @@ static void mappings_are_predicted_upwards(void **state)
 	}
 }
 
-/* Pages that no access of the trace explains make the model less than exact. */
+/* Pages that no access of the trace explains lower the fidelity. */
 static void what_does_not_fit_is_told(void **state)
 {
 	struct ra_setting as_it_was = {RA_SETTING_ACTUAL, 0};
@@ -145,7 +146,7 @@ static void what_does_not_fit_is_told(void **state)
 	tape_free(&t);
 }
 
-/* A read of 4 TiB: more than a replay takes, and told soon. */
+/* A read of 4 TiB: more than a replay accepts, and refused soon. */
 static void what_takes_too_long_is_given_up(void **state)
 {
 	static const struct trace_event events[] = {
@@ -164,7 +165,7 @@ static void what_takes_too_long_is_given_up(void **state)
 	assert_int_equal(ra_replay(&in, s, &r), -E2BIG);
 }
 
-/* So is one that touches more of a file than fits. */
+/* The same for one that touches more of a file than fits. */
 static void what_is_too_large_is_given_up(void **state)
 {
 	enum { NR = 40000 };
@@ -185,7 +186,7 @@ static void what_is_too_large_is_given_up(void **state)
 	assert_int_equal(ra_replay(&in, s, &r), 0);
 }
 
-/* Dropping a sparse file as a whole, after each of its reads, costs no walk over its holes. */
+/* Dropping the whole of a sparse file after each of its reads does not walk over its holes. */
 static void dropping_a_sparse_file_is_cheap(void **state)
 {
 	enum { NR = 4001 };
@@ -219,7 +220,7 @@ static void a_broken_trace_is_none(void **state)
 	assert_true(ra_replay(&in, s, &r) < 0);
 }
 
-/* Reads of 4 KiB each 1 MiB further: advised as random they bring what is read and nothing else. */
+/* Reads of 4 KiB, 1 MiB apart: advised as random, they bring only what is read. */
 static void advice_is_predicted(void **state)
 {
 	struct ra_setting random = {RA_SETTING_RANDOM, 0}, none = {RA_SETTING_PAGES, 0};
@@ -239,7 +240,7 @@ static void advice_is_predicted(void **state)
 
 int main(void)
 {
-	/* What does not end is a failure. */
+	/* A hang is a failure. */
 	alarm(120);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_settings_are_predicted),

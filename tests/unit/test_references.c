@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: account */
 /*
- * The sample of references against what its last threshold alone would have taken, whatever the
- * order in which thresholds fell, bounds were met and the store took what there was.
+ * The sample of references equals the one that its last threshold alone would have taken, whatever
+ * the order in which thresholds fell, bounds were reached and the store took the events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,8 +56,7 @@ static bool same_page(const struct sampled_page *p, const struct happening *e)
 	       p->file.dev == e->file.dev && p->file.gen == e->file.gen;
 }
 
-/* What the events are below a threshold: removals of pages that were not looked up before are of no
- * page. */
+/* The events below a threshold; removals of pages that were not looked up before do not count. */
 static size_t taken_alone(const struct happening *events, size_t nr, uint64_t threshold,
 			  struct happening *ret)
 {
@@ -104,7 +103,7 @@ static void assert_is(const struct reference_sample *s, const struct happening *
 	assert_int_equal(v.live, live);
 }
 
-/* As a reader puts together what the store was given: rows by number, chunks by position. */
+/* Like a reader that joins the stored data: rows by number, chunks by position. */
 struct shelf {
 	struct sampled_page *pages;
 	size_t nr_pages;
@@ -159,7 +158,7 @@ struct trial {
 	uint64_t seed, pages;
 	struct reference_limits limits;
 	size_t events;
-	bool lowered; /* from outside too */
+	bool lowered; /* removed by others too */
 };
 
 static void try(const struct trial *t)
@@ -248,7 +247,7 @@ static void test_it_falls_from_outside_too(void **state)
 				    .lowered = true});
 }
 
-/* Of many pages with one hash none can stay alone. */
+/* Of many pages with one hash, none can stay alone. */
 static void test_equal_hashes_leave_together(void **state)
 {
 	struct reference_limits limits = {8, 1000, 10};
@@ -295,7 +294,7 @@ static void test_a_broken_one_ends_with_its_last_chunk(void **state)
 	reference_sample_free(s);
 }
 
-/* An interval without a reference has no chunk, and its lookups are known all the same. */
+/* An interval without a reference has no chunk, but its lookups are known. */
 static void test_lookups_without_references(void **state)
 {
 	struct file_key file = {.ino = 1};
@@ -311,7 +310,7 @@ static void test_lookups_without_references(void **state)
 	assert_int_equal(v.nr_chunks, 1);
 	assert_int_equal(v.chunks[0].lookups, 20);
 	assert_int_equal(v.lookups, 30);
-	/* What left before anybody looked it up is of no page. */
+	/* A removal before the first lookup belongs to no page. */
 	reference_sample_add(s, &file, 9, 90, true);
 	reference_sample_view(s, &v);
 	assert_int_equal(v.nr_entries, 1);
@@ -325,7 +324,7 @@ static bool is_even(void *ctx, const struct sampled_page *p)
 	return p->index % 2 == 0;
 }
 
-/* A page that is counted stays so, and is not asked for again; nor is one that has left. */
+/* A page that was counted stays so, and is not tested again; neither is one that left. */
 static void test_pages_that_are_counted(void **state)
 {
 	struct file_key file = {.ino = 1};
@@ -345,7 +344,7 @@ static void test_pages_that_are_counted(void **state)
 	reference_sample_free(s);
 }
 
-/* Against the spread of what chance samples. */
+/* Compared with the spread of random samples. */
 static void test_distinct_pages_have_their_error(void **state)
 {
 	enum { TRIALS = 4000, PAGES = 3000, KNOWN = 1000 };

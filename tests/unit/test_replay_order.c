@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: readaheadcheck advisor */
 /*
- * Traces made by hand, as the kernel would have left them, replayed with the setting in force: what
- * the order of their events means.
+ * The meaning of the order of events: traces made by hand, in the order in which the kernel writes
+ * them, replayed with the setting in force.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,8 +65,8 @@ static void put_pages(struct tape *t, uint64_t first, uint64_t end)
 }
 
 /*
- * Fault-around mapped pages beside the one that was touched, then that one was asked for, and once
- * it had come fault-around was tried again, in vain or not: one touch, and one window.
+ * Fault-around mapped pages next to the touched one, then that one was requested. Once it had
+ * arrived, fault-around was tried again, with or without success: one touch, and one window.
  */
 static void a_touch_of_many_events_is_one(void **state)
 {
@@ -96,7 +96,7 @@ static void a_touch_of_many_events_is_one(void **state)
 	tape_free(&t);
 }
 
-/* The same page once more after it had left is another touch. */
+/* The same page again after it left is another touch. */
 static void a_page_that_left_is_touched_anew(void **state)
 {
 	static const struct trace_event gone = {.kind = TRACE_REMOVE,
@@ -133,8 +133,8 @@ static void put_window(struct tape *t, uint64_t first, uint32_t pages)
 }
 
 /*
- * Pages 96 to 103 were cached before: fault-around mapped some of them beside page 90, which was
- * not there, and the window left them out. Page 320 was there too, since no fault followed.
+ * Pages 96 to 103 were cached before: fault-around mapped some of them next to page 90, which was
+ * not cached, and the window left them out. Page 320 was cached too, since no fault followed.
  */
 static void what_was_cached_before_is_found(void **state)
 {
@@ -183,9 +183,9 @@ static void put_folios(struct tape *t, uint32_t actor, uint64_t first, uint64_t 
 }
 
 /*
- * Two tasks read in order by one description. While the second waits for pages 512 to 515 the first
- * reads on; where the description stands the second says when it has them, so that its next read
- * follows on it.
+ * Two tasks read in order through one open file. While the second waits for pages 512 to 515, the
+ * first reads on. The second reports the position of the open file once it has its pages, so that
+ * its next read continues there.
  */
 static void a_read_that_waits_ends_later(void **state)
 {
@@ -212,7 +212,7 @@ static void a_read_that_waits_ends_later(void **state)
 
 int main(void)
 {
-	/* What does not end is a failure. */
+	/* A hang is a failure. */
 	alarm(120);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_touch_of_many_events_is_one),

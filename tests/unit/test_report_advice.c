@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* The ledger of advice in the report's JSON: every figure of its row, null where there is none. */
+/* The ledger of advice in the report's JSON: every figure of its row, null for each NULL. */
 #include "fixtures/report/golden.h"
 
 static const struct {
@@ -34,7 +34,7 @@ static const cJSON *figure(const cJSON *json, size_t i)
 	return found;
 }
 
-/* Each column has a number of its own, so that none can stand in for another. */
+/* Each column has a different number, so that none can be mistaken for another. */
 static void each_under_its_name(void **state)
 {
 	struct fixture *f = *state;
@@ -64,7 +64,7 @@ static void unknown_is_null(void **state)
 	}
 }
 
-/* A database from before there were fates: no columns, no figures, and still a report. */
+/* A database from before fates were recorded: no columns, no figures, but a report. */
 static void database_without_fates(void **state)
 {
 	struct fixture *f = *state;
@@ -78,7 +78,7 @@ static void database_without_fates(void **state)
 	cJSON_Delete(json);
 }
 
-/* Nobody followed some of the pages: what is said to have become of them is the least. */
+/* Some of the pages were not followed: the fates are lower bounds. */
 static void fates_of_slices(void **state)
 {
 	static const struct {

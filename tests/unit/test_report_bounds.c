@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* What was lost makes lower bounds: marked beside each figure it concerns, with the reason. */
+/* Losses make lower bounds: each affected figure is marked, with the reason. */
 #include "fixtures/report/golden.h"
 
 static bool marked(const cJSON *json, const char *path)
@@ -25,7 +25,7 @@ static void good_run_has_none(void **state)
 	assert_int_equal(cJSON_GetArraySize(at(json, "run.lower_bounds")), 0);
 	cJSON_Delete(json);
 	text = golden_report(*state, REPORT_JSON, 100);
-	/* Those of advice seen by its effects, and of what no hook sees, are no loss. */
+	/* Bounds of advice seen by its effects, and of reads that no hook sees, are not losses. */
 	for (const char *p = text; (p = strstr(p, "lower_bound\"")); p++)
 		assert_true(!strncmp(p - 7, "\"calls_", 7) || !strncmp(p - 7, "_asked_", 7) ||
 			    !strncmp(p - 20, "\"outside_read_bytes_", 20));
@@ -39,7 +39,8 @@ static void rows_that_found_no_room(void **state)
 	expect_only_reason(json, "files", "full 2 times");
 	assert_true(marked(json, "jobs.0.files.0.lower_bound"));
 	assert_true(marked(json, "jobs.0.directories.0.lower_bound"));
-	/* Theirs are in that of the files without a name, so it is not short, nor is the rest. */
+	/* These counts are in the row of the files without a name, so neither it nor the rest is
+	 * short. */
 	assert_null(at(json, "jobs.0.directories.2.lower_bound"));
 	assert_true(marked(json, "jobs.0.files.4.rest"));
 	assert_null(at(json, "jobs.0.files.4.lower_bound"));
@@ -62,7 +63,7 @@ static void row_that_began_anew(void **state)
 	cJSON_Delete(json);
 }
 
-/* One loss at a time: what it concerns is marked, and nothing else is. */
+/* One loss at a time: the figures it affects are marked, and no others. */
 static void each_loss(void **state)
 {
 	static const struct {
@@ -80,13 +81,13 @@ static void each_loss(void **state)
 		  "jobs.1.totals.evicted_pages_lower_bound"}},
 		{"ghosts_dropped = 7",
 		 "refaults",
-		 "7 pages",
+		 "7 evicted pages",
 		 {"jobs.0.totals.refaults_lower_bound"},
 		 {"jobs.0.totals.evicted_pages_lower_bound",
 		  "jobs.0.totals.prefetch.fate_lower_bound"}},
 		{"state_drops = 4",
 		 "all",
-		 "4 tasks got no state",
+		 "4 tasks had no state",
 		 {"jobs.0.lower_bound", "jobs.0.files.0.lower_bound", "jobs.0.files.4.rest",
 		  "jobs.0.files.4.lower_bound", "jobs.0.directories.2.lower_bound"},
 		 {"jobs.1.lower_bound"}},
@@ -95,7 +96,7 @@ static void each_loss(void **state)
 		 "left out 96 runs",
 		 {"jobs.0.lower_bound", "jobs.0.files.0.lower_bound"},
 		 {"jobs.1.lower_bound"}},
-		/* Rows that are there are exact: it is the list that is short. */
+		/* The rows are exact: only the list is incomplete. */
 		{"advice_full = 6",
 		 "advice",
 		 "6 pieces of advice",
@@ -107,7 +108,7 @@ static void each_loss(void **state)
 		char sql[256];
 		cJSON *json;
 
-		/* Of a column that is set twice the last counts. */
+		/* If a column is set twice, the last value counts. */
 		snprintf(sql, sizeof(sql),
 			 "UPDATE run SET loss_map_full = 0, loss_chunk_full = 0, "
 			 "loss_ghosts_dropped = 0, loss_state_drops = 0, loss_advice_full = 0, "
@@ -126,7 +127,7 @@ static void each_loss(void **state)
 	}
 }
 
-/* What was seen of the job's reads against the kernel's count of them, and what is said of it. */
+/* The observed reads of the job, compared with the kernel's count, and the warning. */
 static void reads_against_the_kernel(void **state)
 {
 	static const struct {
@@ -196,14 +197,14 @@ static void advice_without_row(void **state)
 	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_advice_full = 6");
 	text = golden_report(*state, REPORT_TEXT, 100);
 	assert_non_null(strstr(text, "no room for 6 pieces of advice"));
-	assert_null(strstr(text, "Such figures carry"));
+	assert_null(strstr(text, "Lower bounds are marked"));
 	free(text);
 }
 
 static void tasks_without_state(void **state)
 {
 	static const char *const words[] = {
-		"it read >=", "missed >=", "waiting  >=", "Such figures carry"};
+		"it read >=", "missed >=", "waiting  >=", "bounds are marked >=."};
 	char *text;
 
 	fixture_sql(*state, "UPDATE run SET loss_map_full = 0, loss_state_drops = 4");
@@ -215,7 +216,7 @@ static void tasks_without_state(void **state)
 static void screen_says_so(void **state)
 {
 	static const char *const words[] = {"Caution: The run was cut short", "4 tasks",
-					    "carry >=."};
+					    "are marked >=."};
 	char *text;
 
 	fixture_sql(*state, "UPDATE run SET state = 'cut', loss_chunk_full = 5, "

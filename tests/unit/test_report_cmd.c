@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report account access */
-/* The verb itself. */
+/* Tests of the verb itself. */
 #include "fixtures/report/verb.h"
 
 static struct run run(struct fixture *f, const char *const args[])
@@ -110,7 +110,7 @@ static void formats(void **state)
 	}
 }
 
-/* As --db does; into a pipe text is whole, unless a screen is asked for. */
+/* As with --db; in a pipe the text is complete, unless a screen is requested. */
 static void operand(void **state)
 {
 	struct fixture *f = *state;

@@ -25,7 +25,7 @@ static void assert_count(struct opt_i64 v, int64_t want)
 	assert_int_equal(v.value, want);
 }
 
-/* A page is what the kernel of the run took for one. */
+/* The page size is that of the run's kernel. */
 static void pages_to_bytes(void **state)
 {
 	static const int64_t sizes[] = {4 << 10, 16 << 10, 64 << 10};
@@ -75,7 +75,7 @@ static void derived_figures(void **state)
 	assert_count(d.law_error_pages, 7);
 }
 
-/* Each input alone takes exactly its figures with it. */
+/* Each missing input removes exactly the figures that need it. */
 static void absent_propagates(void **state)
 {
 	static const struct {
@@ -123,7 +123,7 @@ static void no_ratio_of_nothing(void **state)
 	assert_false(d.accuracy.known);
 	assert_false(d.coverage.known);
 	assert_false(d.timeliness.known);
-	/* More misses than lookups is no hit count. */
+	/* More misses than lookups gives no hit count. */
 	c.c[C_misses] = 1;
 	counts_derive(&c, 4096, &d);
 	assert_false(d.hits.known);
@@ -151,7 +151,7 @@ static struct range about(double value, double low, double high)
 	return (struct range){{value, true}, {low, true}, {high, true}};
 }
 
-/* What only the per-read hook sees is what was estimated, with its interval; the rest is exact. */
+/* Values that only the per-read hook measures are estimates with an interval; the rest is exact. */
 static void sliced_has_its_estimates(void **state)
 {
 	struct estimates e = {0};
@@ -175,7 +175,7 @@ static void sliced_has_its_estimates(void **state)
 	assert_count(counts_get(&c, C_read_calls), 30);
 	assert_true(counts_range(&c, ESTIMATE_LOOKUPS, &r));
 	assert_true(r.low.value == 2900 && r.high.value == 3000);
-	/* Absent is absent, whatever was seen. */
+	/* Absent stays absent, whatever was seen. */
 	assert_false(counts_get(&c, C_delayed_hits).known);
 	assert_false(counts_get(&c, C_read_bytes).known);
 	assert_false(counts_range(&c, ESTIMATE_READ_BYTES, &r));
@@ -188,7 +188,7 @@ static void sliced_has_its_estimates(void **state)
 	assert_false(counts_estimated(&c, C_stall_ns));
 }
 
-/* Lookups may be known where hits are not: few hits of many lookups. */
+/* Lookups can be known without hits: few hits of many lookups. */
 static void sliced_hits_may_be_too_wide(void **state)
 {
 	struct estimates e = {0};
@@ -202,7 +202,7 @@ static void sliced_hits_may_be_too_wide(void **state)
 	assert_count(counts_get(&c, C_lookups), 1000);
 	assert_false(d.hits.known);
 	assert_false(d.hit_ratio.known);
-	/* And the ratio where neither is: of many hits the lookups hardly matter. */
+	/* The ratio can be known without either: for many hits, the lookups hardly matter. */
 	e.of[ESTIMATE_LOOKUPS] = e.of[ESTIMATE_HITS] = (struct range){0};
 	e.of[ESTIMATE_HIT_RATIO] = about(0.9998, 0.9997, 0.9999);
 	counts_derive(&c, 4096, &d);
@@ -228,7 +228,8 @@ static void sliced_without_estimates(void **state)
 	assert_count(counts_get(&c, C_misses), 5);
 }
 
-/* Pages that nobody followed may have been used: fates are lower bounds and ratios have a range. */
+/* Pages that were not followed may have been used: fates are lower bounds and ratios have a
+ * range. */
 static void sliced_fates_are_open(void **state)
 {
 	struct counts c = all_known();
@@ -248,7 +249,7 @@ static void sliced_fates_are_open(void **state)
 	assert_true(d.accuracy.known);
 	assert_true(d.accuracy.value == 800.0 / 900);
 	assert_true(d.accuracy_range.low.value == 0.8 && d.accuracy_range.high.value == 0.9);
-	/* Wider than a quarter. */
+	/* The range is wider than a quarter. */
 	c.c[C_untracked] = 300;
 	c.c[C_prefetched_async] = 1200;
 	counts_derive(&c, 4096, &d);
@@ -265,7 +266,7 @@ static void sliced_fates_are_open(void **state)
 	assert_true(d.accuracy.known);
 }
 
-/* Of a mapping nobody sees the use: what a few reads say is no accuracy of the rest. */
+/* The use of mapped pages is not seen: the accuracy of a few reads does not apply to the rest. */
 static void accuracy_is_not_of_a_small_part(void **state)
 {
 	struct counts c = all_known();
@@ -280,7 +281,7 @@ static void accuracy_is_not_of_a_small_part(void **state)
 	assert_false(d.accuracy.known);
 	assert_false(d.coverage.known);
 	assert_false(d.timeliness.known);
-	/* All of a quarter may have been used, or none: more, and the ratio is no figure. */
+	/* Up to a quarter may all have been used, or none; with more, there is no ratio. */
 	c.c[C_untracked] = 33;
 	c.c[C_prefetched_mmap_around] = 132;
 	counts_derive(&c, 4096, &d);
@@ -290,7 +291,7 @@ static void accuracy_is_not_of_a_small_part(void **state)
 	c.c[C_prefetched_mmap_around] = 133;
 	counts_derive(&c, 4096, &d);
 	assert_false(d.accuracy.known);
-	/* What is used of a mapping is untracked, what is not is evicted unused. */
+	/* Used pages of a mapping are untracked, unused ones are evicted unused. */
 	c.c[C_used] = 77;
 	c.c[C_evicted_unused] = 134986;
 	c.c[C_untracked] = 87558;
@@ -299,7 +300,7 @@ static void accuracy_is_not_of_a_small_part(void **state)
 	assert_false(d.accuracy.known);
 }
 
-/* Few lookups beside many faults, or many pages mapped: the hit ratio is not how it was served. */
+/* Few lookups compared with faults or mapped pages: the hit ratio does not describe the job. */
 static void reading_through_mappings(void **state)
 {
 	struct opt_i64 one = {1, true}, hundred = {100, true}, unknown = {0};
@@ -317,12 +318,12 @@ static void reading_through_mappings(void **state)
 	c.c[C_mapped_pages_upper_bound] = 2048 + 244;
 	assert_true(counts_mapped(&c, one));
 	assert_false(counts_mapped(&c, hundred));
-	/* Not measured is not few. */
+	/* Not measured does not mean few. */
 	c.known[C_lookups] = false;
 	assert_false(counts_mapped(&c, one));
 }
 
-/* As measured: programs that read nothing, and what their start takes of their libraries. */
+/* Measured on programs that read nothing: the pages of their libraries at the start. */
 static void starts_of_programs(void **state)
 {
 	static const struct {
@@ -337,7 +338,7 @@ static void starts_of_programs(void **state)
 		c.c[C_faults_major] = 0;
 		c.c[C_mapped_pages_upper_bound] = starts[i].mapped;
 		assert_false(counts_mapped(&c, (struct opt_i64){starts[i].processes, true}));
-		/* One of them maps 32 MiB and reads all of it. */
+		/* One of them maps 32 MiB and reads it completely. */
 		c.c[C_mapped_pages_upper_bound] += 8192;
 		if (starts[i].processes == 1)
 			assert_true(counts_mapped(&c, (struct opt_i64){1, true}));

@@ -46,7 +46,7 @@ static void assert_runs(const char *path, int want)
 		fail_msg("%d runs, not %d: %s", n, want, err.text);
 }
 
-/* As a user who owns nothing here; the exit status of the child says how it went. */
+/* As a user without rights here; the exit status of the child is the result. */
 static int as_nobody(const char *path, int want)
 {
 	pid_t pid = fork();
@@ -74,7 +74,7 @@ static void absent(void **state)
 
 	snprintf(path, sizeof(path), "%s/none.db", f->dir);
 	assert_refused(path, -ENOENT, "no database at");
-	assert_int_equal(access(path, F_OK), -1); /* and none was made */
+	assert_int_equal(access(path, F_OK), -1); /* and none was created */
 }
 
 static void not_a_file(void **state)
@@ -124,8 +124,8 @@ static void newer(void **state)
 	assert_refused(f->db, -EPROTO, "newer cachemon (schema 400");
 }
 
-/* A database that was recorded before there were filesystems in it, or a count of runs that the
- * kernel left out, and was not written since. */
+/* A database from before filesystems and skipped runs of programs were recorded, not written
+ * since. */
 static void older(void **state)
 {
 	struct fixture *f = *state;
@@ -165,7 +165,7 @@ static void damaged(void **state)
 	fclose(out);
 }
 
-/* A run that somebody wrote to: no figure in bytes, and no division by it. */
+/* A modified run: no figures in bytes, and no division by it. */
 static void no_page_size(void **state)
 {
 	struct fixture *f = *state;
@@ -180,7 +180,7 @@ static void no_page_size(void **state)
 	fclose(out);
 }
 
-/* What SQLite quotes of a schema acts on no terminal. */
+/* Text of a schema that SQLite quotes does not act on a terminal. */
 static void names_in_a_damaged_schema(void **state)
 {
 	struct fixture *f = *state;
@@ -229,7 +229,7 @@ static void directory_not_writable(void **state)
 	assert_int_equal(as_nobody(f->db, 1), 0);
 }
 
-/* A clean WAL database needs its index file, which cannot be made there. */
+/* A clean WAL database needs its index file, which cannot be created there. */
 static void wal_in_directory_not_writable(void **state)
 {
 	struct fixture *f = *state;
@@ -245,7 +245,7 @@ static void wal_in_directory_not_writable(void **state)
 	assert_int_equal(as_nobody(f->db, 1), 0);
 }
 
-/* Killed writer: log and index are left over. The intervals in the log count. */
+/* A killed writer leaves log and index behind. The intervals in the log count. */
 static void wal_left_over(void **state)
 {
 	struct fixture *f = *state;
@@ -263,7 +263,7 @@ static void wal_left_over(void **state)
 	assert_int_equal(as_nobody(f->db, 0), 0);
 }
 
-/* A log without its index: reading the file alone would leave out the last intervals. */
+/* A log without its index: reading only the file would lose the last intervals. */
 static void wal_without_index(void **state)
 {
 	struct fixture *f = *state;
@@ -308,7 +308,7 @@ static void wal_without_index(void **state)
 	chmod(path, 0755);
 }
 
-/* Names that SQLite or a URI would take for something else. */
+/* Names with a special meaning for SQLite or in a URI. */
 static void odd_names(void **state)
 {
 	static const char *const names[] = {"a?mode=memory&b=#c%41.db", ":memory:", "file:x.db",

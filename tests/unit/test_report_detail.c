@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* timeline, interference and coverage of a job, as the formats for programs have them. */
+/* timeline, interference and coverage of a job in the formats for programs. */
 #include "fixtures/report/golden.h"
 
 #include "cachemon/figures/trace_code.h"
@@ -36,7 +36,8 @@ static void assert_text(const cJSON *json, const char *path, const char *want)
 			 cJSON_IsString(item) ? item->valuestring : "no text", want);
 }
 
-/* Nobody was recorded: absent where pages left or where that is not known, else an empty list. */
+/* Interference was not recorded: absent if pages left or if that is not known, else an empty
+ * list. */
 static void why_nobody_pushed_out(void **state)
 {
 	struct fixture *f = *state;
@@ -49,7 +50,7 @@ static void why_nobody_pushed_out(void **state)
 	fixture_sql(f, "UPDATE job SET evicted_other = 1 WHERE id = 1");
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the run did not record who made pages leave");
+		    "the run did not record what evicted pages");
 	assert_true(cJSON_IsNull(at(json, "jobs.0.interference.evictions")));
 	cJSON_Delete(json);
 	fixture_sql(f, "UPDATE job SET evicted_other = NULL WHERE id = 1");
@@ -63,11 +64,11 @@ static void why_nobody_pushed_out(void **state)
 	fixture_older(f, 5);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the database has no table interference: an older cachemon recorded it");
+		    "the run was recorded by an older cachemon, without evictors");
 	cJSON_Delete(json);
 }
 
-/* A run without marks that an older cachemon recorded, also after the database got the tables. */
+/* A run without marks from an older cachemon, also after the database was migrated. */
 static void why_there_are_no_epochs(void **state)
 {
 	static const char older[] = "an older cachemon recorded the run";
@@ -79,8 +80,8 @@ static void why_there_are_no_epochs(void **state)
 	fixture_sql(f, "UPDATE run SET marks_dropped = 0");
 	json = golden_json(f);
 	assert_text(json, "jobs.0.epochs.absent",
-		    "the job read its files once, or more than twice in an interval, or later "
-		    "passes are not seen");
+		    "the job read its files only once, or more than twice per interval, or later "
+		    "passes were not observed");
 	cJSON_Delete(json);
 	fixture_older(f, 15);
 	json = golden_json(f);
@@ -120,7 +121,7 @@ static void who_pushed_out_whose_pages(void **state)
 	cJSON_Delete(json);
 }
 
-/* Another run's job: a cgroup, watched from so many seconds after the run's own start on. The
+/* A job of another run: a cgroup, watched from that many seconds after the run's own start. The
  * report is of the run with the highest id. */
 static void put_job(struct fixture *f, int number, const char *boot, int after_s,
 		    const char *cgroup)
@@ -194,7 +195,7 @@ static void other_jobs_are_known_by_their_cgroups(void **state)
 	}
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.command", "cat");
 	cJSON_Delete(json);
-	/* As an older cachemon left it. */
+	/* As left by an older cachemon. */
 	fixture_older(f, 7);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.evictions.0.evictor.kind", "others");
@@ -202,7 +203,7 @@ static void other_jobs_are_known_by_their_cgroups(void **state)
 	cJSON_Delete(json);
 }
 
-/* The list is bounded, and by cause it adds up all the same. */
+/* The list is bounded, but the sums by cause are complete. */
 static void what_is_left_of_each_cause(void **state)
 {
 	static const char *const causes[] = {"reclaim_kswapd", "reclaim_memcg", "truncate"};
@@ -298,8 +299,7 @@ static void parts_of_a_traced_file(void **state)
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_pages.1"), 2);
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.evicted_unused_pages.1"), 1);
 	assert_int_equal(number(json, "jobs.0.files.0.coverage.resident_unused_pages.2"), 1);
-	assert_text(json, "jobs.0.files.1.coverage.absent",
-		    "it is not among the files that were traced");
+	assert_text(json, "jobs.0.files.1.coverage.absent", "it was not traced");
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.traced_files"), 1);
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 0);
 	assert_null(at(json, "jobs.0.timeline.advice_calls.lower_bound"));
@@ -309,8 +309,9 @@ static void parts_of_a_traced_file(void **state)
 	cJSON_Delete(json);
 	fixture_sql(f, "UPDATE trace_chunk SET data = x'ffffffff'");
 	json = golden_json(f);
-	assert_text(json, "jobs.0.files.0.coverage.absent",
-		    "the trace of file 1 cannot be used: chunk 0: its bytes are no events");
+	assert_text(
+		json, "jobs.0.files.0.coverage.absent",
+		"the trace of file 1 cannot be used: chunk 0: the data is not a list of events");
 	assert_int_equal(number(json, "jobs.0.timeline.advice_calls.incomplete_files"), 1);
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.timeline.advice_calls.lower_bound")));
 	assert_int_equal(number(json, "jobs.0.read_sizes.incomplete_files"), 1);
@@ -324,7 +325,7 @@ static void parts_of_a_traced_file(void **state)
 	cJSON_Delete(json);
 }
 
-/* Of what is not traced the sample of references tells which pages were read, and no more. */
+/* Without a trace, the sample of references shows which pages were read, and no more. */
 static void parts_of_a_sampled_file(void **state)
 {
 	struct fixture *f = *state;
@@ -350,7 +351,7 @@ static void parts_of_a_sampled_file(void **state)
 	cJSON_Delete(json);
 }
 
-/* Only the formats for programs pay for it. */
+/* Only the formats for programs compute it. */
 static void other_formats_do_without(void **state)
 {
 	struct fixture *f = *state;

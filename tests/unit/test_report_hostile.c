@@ -12,7 +12,7 @@
 #include "cachemon/report/run/report.h"
 #include "cachemon/report/runs/runs_report.h"
 
-/* Paths, as bytes. Each also is a job's name, a directory, and the file of an advice. */
+/* Paths, as bytes. Each is also the name of a job, a directory, and the file of an advice. */
 static const char *const names[] = {
 	"/<script>alert(1)</script>",
 	"/\"><img src=x onerror='alert(1)'>&amp;",
@@ -103,7 +103,7 @@ static char *report(struct fixture *f, enum report_format format, size_t *ret_le
 	return text;
 }
 
-/* Valid UTF-8 without a character that acts, but for those in allowed. */
+/* Valid UTF-8 without control characters, except those in allowed. */
 static void assert_inert(const char *text, size_t len, const char *allowed)
 {
 	for (size_t i = 0; i < len;) {
@@ -165,8 +165,8 @@ static void markdown(void **state)
 	free(out);
 }
 
-/* Only the elements and attributes that the report itself writes. */
-/* Its own script is the last thing of a page, and the one of it. */
+/* Only elements and attributes that the report itself writes. */
+/* The page ends with its own script, the only one. */
 static char *without_script(char *page)
 {
 	char *script = strstr(page, "<script>");
@@ -217,7 +217,7 @@ static void html(void **state)
 	free(out);
 }
 
-/* What each name is in the formats for programs. */
+/* The form of each name in the formats for programs. */
 static void want_of(const char *name, char *ret, size_t size)
 {
 	FILE *out = fmemopen(ret, size, "w");
@@ -296,11 +296,11 @@ static void yaml(void **state)
 	}
 	yaml_parser_delete(&parser);
 	for (int i = 0; i < NR_NAMES; i++)
-		assert_int_equal(found[i], i ? 13 : 15); /* the first also is host and kernel */
+		assert_int_equal(found[i], i ? 13 : 15); /* the first is also host and kernel */
 	free(out);
 }
 
-/* One cell of CSV; the place behind it. */
+/* Reads one cell of CSV; returns the rest. */
 static const char *csv_cell(const char *p, char *ret, size_t size, bool *ret_quoted)
 {
 	size_t n = 0;
@@ -357,7 +357,7 @@ static void csv(void **state)
 	free(out);
 }
 
-/* What a terminal gets at the end of a run, and the list of runs. */
+/* The output on a terminal at the end of a run, and the list of runs. */
 static void terminal(void **state)
 {
 	struct fixture *f = *state;

@@ -111,7 +111,7 @@ static const char *const contract_totals[] = {"read_calls",
 static const char *const owners[] = {"jobs.0", "jobs.1", "jobs.0.files.0", "jobs.0.files.4",
 				     "jobs.0.directories.2"};
 
-/* Every key of the contract is there, whatever was measured. */
+/* Every key of the contract is present, whatever was measured. */
 static void json_has_all_keys(void **state)
 {
 	cJSON *json = golden_json(*state);
@@ -144,7 +144,7 @@ static void assert_null_at(const cJSON *json, const char *path)
 		fail_msg("%s is not null", path);
 }
 
-/* What the tasks read less what was counted; absent where either is, at least 0. */
+/* Bytes the tasks read minus the bytes counted; absent if either is, at least 0. */
 static void json_outside_reads(void **state)
 {
 	struct fixture *f = *state;
@@ -229,7 +229,7 @@ static void json_rows(void **state)
 	struct fixture *f = *state;
 	cJSON *json = NULL;
 
-	/* A range that was never seen, as an unsigned begin behind an end. */
+	/* A range that was never seen: an unsigned begin after its end. */
 	fixture_sql(f, "UPDATE advice SET offset_bytes = -1, length_bytes = 1 WHERE kind = "
 		       "'sequential'");
 	json = golden_json(f);
@@ -248,7 +248,7 @@ static void json_rows(void **state)
 	assert_number(json, "jobs.0.files.4.totals.misses", 250 - 120 - 80 - 20);
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.directories.1.files_estimated")));
 	assert_null(at(json, "jobs.0.directories.0.files_estimated"));
-	assert_number(json, "jobs.0.advice.0.length_bytes", 0); /* to the end */
+	assert_number(json, "jobs.0.advice.0.length_bytes", 0); /* to the end of the file */
 	assert_true(cJSON_IsTrue(at(json, "jobs.0.advice.0.calls_lower_bound")));
 	assert_number(json, "jobs.0.advice.1.length_bytes", 1048576);
 	assert_null_at(json, "jobs.0.advice.2.offset_bytes");
@@ -315,7 +315,7 @@ static void estimates_are_marked(void **state)
 	assert_null(at(json, "jobs.0.totals.misses_estimated"));
 	assert_null(at(json, "jobs.0.totals.prefetched_pages_estimated"));
 	assert_null(at(json, "jobs.0.totals.prefetch.fate.used_estimated"));
-	/* Not known is not estimated. */
+	/* Unknown is not estimated. */
 	assert_null_at(json, "jobs.0.totals.delayed_hits");
 	assert_null(at(json, "jobs.0.totals.delayed_hits_estimated"));
 	assert_null_at(json, "jobs.0.files.0.totals.hits");
@@ -327,7 +327,7 @@ static void estimates_are_marked(void **state)
 		assert_non_null(strstr(text, i == REPORT_MARKDOWN ? "\\~2,050 (2,000 to 2,100)"
 								  : "~2,050 (2,000 to 2,100)"));
 		assert_non_null(strstr(text, "marks an estimate"));
-		/* The waits are counted, whether the hook is on or off. */
+		/* Waits are counted whether the hook is on or off. */
 		assert_non_null(strstr(text, "164 ms"));
 		assert_null(strstr(text, "~164 ms"));
 		free(text);

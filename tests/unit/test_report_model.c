@@ -31,7 +31,8 @@ static struct model loaded(struct fixture *f, size_t files)
 	return m;
 }
 
-/* 250 files with other counts each, in the job's totals together with 17 pages of no file. */
+/* 250 files with different counts, included in the job's totals together with 17 pages without a
+ * file. */
 static void many_files(struct fixture *f)
 {
 	fixture_sql(f,
@@ -98,7 +99,7 @@ static void files_add_up_in_slices(void **state)
 	}
 }
 
-/* Estimates are the job's own; files have none. What was seen in slices is no count. */
+/* Only the job has estimates. Values seen in slices are not counts. */
 static void sliced_run(void **state)
 {
 	struct fixture *f = *state;
@@ -120,7 +121,7 @@ static void sliced_run(void **state)
 	for (size_t i = 0; i < m.jobs[0].nr_files; i++)
 		assert_false(counts_get(&m.jobs[0].files[i].counts, C_lookups).known);
 	model_free(&m);
-	/* As versions before had it: neither estimates nor waits. */
+	/* As in earlier versions: neither estimates nor waits. */
 	fixture_sql(f, "UPDATE run SET cost_budget = NULL; DELETE FROM estimate");
 	m = loaded(f, 1);
 	assert_false(counts_get(&m.jobs[0].counts, C_lookups).known);
@@ -199,7 +200,7 @@ static void untracked_by_full_map(void **state)
 
 	fixture_sql(f, "UPDATE job SET untracked = 90, untracked_map_full = 12 + slot");
 	m = loaded(f, 1);
-	assert_int_equal(m.run.untracked_pages.value, 13); /* the watched job's */
+	assert_int_equal(m.run.untracked_pages.value, 13); /* that of the watched job */
 	model_free(&m);
 }
 

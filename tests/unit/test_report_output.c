@@ -49,7 +49,7 @@ static void appears_whole(void **state)
 	assert_content(path, "one");
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0644);
-	/* A replaced file keeps its permissions. */
+	/* A file that is replaced keeps its permissions. */
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(publish_open(path, &o, &err), 0);
 	fputs("two", o.out);
@@ -180,7 +180,7 @@ static void place_of_a_report(void **state)
 
 	snprintf(path, sizeof(path), "%s/report.html", f->dir);
 	assert_int_equal(publish_place(path, &err), 0);
-	assert_int_equal(count_files(f->dir), 1); /* the database, and no trace of the question */
+	assert_int_equal(count_files(f->dir), 1); /* the database, and no other file */
 	old = fopen(path, "w");
 	assert_non_null(old);
 	fputs("old", old);
@@ -193,7 +193,8 @@ static void place_of_a_report(void **state)
 	snprintf(path, sizeof(path), "%s/no/report.html", f->dir);
 	assert_int_equal(publish_place(path, &err), -ENOENT);
 	assert_non_null(strstr(err.text, path));
-	/* Without a reader the end of a pipe cannot be opened; that is for the end of the run. */
+	/* The end of a pipe cannot be opened without a reader; that happens at the end of the
+	 * run. */
 	snprintf(path, sizeof(path), "%s/pipe.html", f->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(publish_place(path, &err), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report store account access */
-/* The verb itself. */
+/* Tests of the verb itself. */
 #include "fixtures/report/verb.h"
 
 #include <cjson/cJSON.h>
@@ -72,7 +72,7 @@ static void lists(void **state)
 	run_free(&r);
 }
 
-/* A mapping of 32 MiB, and the eight lookups of the start of the program. */
+/* A mapping of 32 MiB, and the eight lookups of the program's start. */
 static void mapped_job(void **state)
 {
 	struct fixture *f = *state;
@@ -113,8 +113,8 @@ static char *printed(struct fixture *f, enum report_format format)
 	return text;
 }
 
-/* nr runs of "train" and "eval" in turn: the k-th takes k seconds, a tenth of it asleep, and misses
- * k of 1000 lookups. */
+/* nr runs of "train" and "eval" in turn: the k-th takes k seconds, sleeps for a tenth of them,
+ * and misses k of 1000 lookups. */
 static void fill(struct fixture *f, int nr)
 {
 	fixture_sql(f, "DELETE FROM job; DELETE FROM run");
@@ -145,7 +145,7 @@ static double real(const cJSON *json, const char *key)
 	return cJSON_GetObjectItem(json, key)->valuedouble;
 }
 
-/* By how the runs were made. */
+/* Known from how the runs were made. */
 static void figures(void **state)
 {
 	struct fixture *f = *state;
@@ -161,7 +161,7 @@ static void figures(void **state)
 	assert_true(fabs(real(job, "wall_s") - 4) < 1e-9);
 	assert_true(fabs(real(job, "miss_ratio") - 0.004) < 1e-9);
 	assert_true(fabs(real(job, "stall_share") - 0.1) < 1e-9);
-	/* The last run is one of train's. */
+	/* The last run is one of train. */
 	trend = item(json, "trends", 0);
 	assert_string_equal(cJSON_GetObjectItem(trend, "name")->valuestring, "train");
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trend, "runs")), 4);
@@ -177,7 +177,7 @@ static void figures(void **state)
 	free(text);
 }
 
-/* All that a grade is made of. */
+/* All inputs of a grade. */
 static void measured(struct fixture *f)
 {
 	fixture_sql(f,
@@ -188,7 +188,7 @@ static void measured(struct fixture *f)
 		    "faults_minor = 0, resident_unused = 0, untracked = 0, direct_read_bytes = 0");
 }
 
-/* Where there is no curve, the grade by counters is that of the report. */
+/* Without a curve, the grade from counters is that of the report. */
 static void grades_are_the_reports(void **state)
 {
 	struct fixture *f = *state;
@@ -261,7 +261,7 @@ static void heads_are_the_reports(void **state)
 	FILE *out = open_memstream(&report, &size);
 
 	fill(f, 3);
-	/* Half of the time is spent waiting: there is a grade, and no A. */
+	/* Half of the time is spent waiting: there is a grade, but not an A. */
 	measured(f);
 	fixture_sql(f, "UPDATE job SET stall_ns = wall_ns / 2, misses = 900");
 	if (report_show(&o, out, &err) < 0)
@@ -370,7 +370,7 @@ static void hostile_names(void **state)
 	}
 }
 
-/* What does not fit is said, and where it is. */
+/* What does not fit is reported, with its place. */
 static void ten_thousand_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -380,9 +380,9 @@ static void ten_thousand_runs(void **state)
 	fixture_sql(f, "UPDATE job SET name = 'job ' || (run_id %% 400)");
 	text = printed(f, REPORT_HTML);
 	assert_in_range(strlen(text), 1, 1000000);
-	assert_non_null(strstr(text, "Left out: the 9000 oldest runs"));
-	assert_non_null(strstr(text, "Left out: 100 more jobs"));
-	assert_non_null(strstr(text, "Left out: pictures of 388 more jobs"));
+	assert_non_null(strstr(text, "Not shown: the 9000 oldest runs"));
+	assert_non_null(strstr(text, "Not shown: 100 more jobs"));
+	assert_non_null(strstr(text, "Not shown: charts of 388 more jobs"));
 	free(text);
 	text = printed(f, REPORT_JSON);
 	assert_non_null(strstr(text, "\"id\": 1,"));
@@ -390,7 +390,7 @@ static void ten_thousand_runs(void **state)
 	free(text);
 }
 
-/* A link leads to a file beside the page, whatever the job is called. */
+/* A link leads to a file next to the page, whatever the name of the job. */
 static void reports_beside(void **state)
 {
 	struct fixture *f = *state;
@@ -420,7 +420,7 @@ static void reports_beside(void **state)
 	}
 	assert_int_equal(links, 2);
 	free(page);
-	assert_rejected(f, 2, "leave out -o", ARGS("--reports", dir, "-o", "x.html"));
+	assert_rejected(f, 2, "omit -o", ARGS("--reports", dir, "-o", "x.html"));
 	assert_rejected(f, 2, "needs a name", ARGS("--reports", ""));
 	assert_rejected(f, 1, "cannot make the directory",
 			ARGS("--db", "@db", "--reports", "/nonexistent/a/b"));

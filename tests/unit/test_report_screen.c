@@ -6,7 +6,7 @@
 
 enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80 };
 
-/* As FIXTURES/report/screen-NAME.txt has it, within a screen. Takes text. */
+/* Compares with FIXTURES/report/screen-NAME.txt, within a screen. Frees text. */
 static void expect_screen(const char *name, char *text)
 {
 	size_t lines = 0;
@@ -33,7 +33,7 @@ static void one_job(void **state)
 	expect_screen("one-job", golden_screen(*state, 3));
 }
 
-/* A database of before: nothing is made up. */
+/* An old database: missing values stay missing. */
 static void unknown(void **state)
 {
 	fixture_sql(*state, "UPDATE job SET stall_ns = NULL, stalls = NULL, lookups = NULL, "
@@ -62,7 +62,7 @@ static void nothing_to_change(void **state)
 	expect_screen("nothing", golden_screen(*state, 3));
 }
 
-/* Each has its own core; the rest of them is named. */
+/* Each job has its own summary; the rest of them is named. */
 static void several_jobs(void **state)
 {
 	for (int id = 10; id < 14; id++)
@@ -104,7 +104,7 @@ static void cut_and_without_job(void **state)
 	expect_screen("no-job", golden_screen(*state, 3));
 }
 
-/* However long names are, of a database from anywhere. */
+/* However long the names are, in a database from any source. */
 static void long_names(void **state)
 {
 	char *text;
@@ -118,7 +118,7 @@ static void long_names(void **state)
 	expect_screen("long", text);
 }
 
-/* What is in a whole report says the same, and its head can be sent to somebody. */
+/* A whole report has the same text, and its head can be sent to others. */
 static void whole_report_opens_with_it(void **state)
 {
 	static const char *const words[] = {"python3train.py", "2026-09-2114:13UTC,took4.20s",
@@ -132,7 +132,7 @@ static void whole_report_opens_with_it(void **state)
 		char *text = golden_report(*state, formats[i], 2);
 		char *flat = text;
 
-		/* Lines of text are broken anywhere. */
+		/* Lines of text may be broken anywhere. */
 		for (char *p = text; *p; p++)
 			if (!strchr(" \n", *p))
 				*flat++ = *p;
@@ -154,7 +154,7 @@ static void programs_get_it_too(void **state)
 	assert_string_equal(at(json, "run.user")->valuestring, "ann");
 	assert_string_equal(at(json, "run.command")->valuestring, "python3 train.py");
 	assert_true(at(json, "jobs.0.memory_limit_bytes")->valuedouble == 2147483648.0);
-	/* Of several tasks: the share of the time that they ran or waited. */
+	/* With several tasks: the share of the time that they ran or waited. */
 	assert_float_equal(at(json, "jobs.0.wall_without_waiting_ns")->valuedouble,
 			   4100000000.0 * (7400000000.0 / (7400000000.0 + 163800000.0)), 1);
 	cJSON_Delete(json);
@@ -169,7 +169,7 @@ static void programs_get_it_too(void **state)
 	cJSON_Delete(json);
 }
 
-/* Options that name the database and the run again, as a shell reads them. */
+/* Options that name the database and the run again, quoted for a shell. */
 static void commands_name_the_same_run(void **state)
 {
 	char *again = report_again("/a b/run.db", 7, "it's");

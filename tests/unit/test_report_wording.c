@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* A model's words in each format of a report: all of them, inert, and the same numbers as without.
- */
+/* A model's words in each format of a report: complete, inert, and with the same numbers as
+ * without them. */
 #include "fixtures/report/golden.h"
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/report/run/wording.h"
 
-/* What no check would let through: the formats do not rely on the checks. */
+/* Text that no check would accept: the formats do not rely on the checks. */
 static const char hostile[] =
 	"</p><script>alert(1)</script> [x](https://evil.example/) ![](http://e.example/i.png) `rm` "
 	"**b** | cell \x1b[31mred\x1b]0;t\x07 \xe2\x80\xae rtl bad\xff =1+1\n# heading";
@@ -122,7 +122,7 @@ static void inert(void **state)
 	}
 }
 
-/* In lines of any length. */
+/* Undoes the line breaks. */
 static char *on_one_line(char *text)
 {
 	for (char *c = text; *c; c++)
@@ -134,7 +134,7 @@ static char *on_one_line(char *text)
 static void said(void **state)
 {
 	static const char *const wanted[] = {
-		"Worded by tiny at 127.0.0.1:8080, checked: 2 statements kept, 4 dropped",
+		"Written by tiny at 127.0.0.1:8080 and checked: 2 statements kept, 4 dropped",
 		"Only 25.0 % of the lookups hit. [E3]",
 		"What to do: Ask for less. More: cachemon explain prefetch-waste",
 		"(The model is not sure.)",
@@ -152,7 +152,7 @@ static void said(void **state)
 	}
 }
 
-/* Without an answer there is the same report and why. */
+/* Without an answer: the same report, and the reason. */
 static void skipped(void **state)
 {
 	struct wording w = {.job_id = 1,
@@ -197,7 +197,7 @@ static void json(void **state)
 	assert_true(at(said, "evidence.0.value")->valuedouble == 0.25);
 	assert_true(cJSON_IsNull(at(said, "tokens_out")));
 	assert_true(cJSON_IsNull(at(plain, "jobs.0.wording")));
-	/* Nothing else of the report is another. */
+	/* The rest of the report is unchanged. */
 	cJSON_DeleteItemFromObject(cJSON_GetArrayItem(cJSON_GetObjectItem(root, "jobs"), 0),
 				   "wording");
 	cJSON_DeleteItemFromObject(cJSON_GetArrayItem(cJSON_GetObjectItem(plain, "jobs"), 0),

@@ -12,14 +12,14 @@
 static const char host[] =
 	"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
 	"2 1 8:2 / /data rw - xfs /dev/sdb1 rw\n"
-	/* The same filesystem again: whole, longer; and a part of it, shorter. */
+	/* The same filesystem again: whole at a longer path; a part of it at a shorter path. */
 	"3 1 8:2 / /mnt/archive rw - xfs /dev/sdb1 rw\n"
 	"4 1 8:2 /pub/set /set rw - xfs /dev/sdb1 rw\n"
 	/* A single file. */
 	"5 1 8:2 /etc/one /o rw - xfs /dev/sdb1 rw\n"
 	/* Only a part of it is mounted. */
 	"6 1 8:3 /home /home rw - btrfs /dev/sdc1 rw,subvol=/home\n"
-	/* Covered by another. */
+	/* Covered by another mount. */
 	"7 1 8:4 / /covered rw - ext4 /dev/sdd1 rw\n"
 	"8 7 8:5 / /covered rw - ext4 /dev/sde1 rw\n"
 	/* Partly covered. */
@@ -102,7 +102,7 @@ static void beginning_unknown(void **state)
 	expect(*state, "/y", NAME_TRUNCATED | NAME_UNLINKED, DEV(8, 2), NOBODY, ".../y");
 }
 
-/* What O_TMPFILE calls a file is no name, unless it is that of a file that has one. */
+/* "#INODE", the dentry of an O_TMPFILE file, is not a name; other files may be called so. */
 static void tmpfile_has_no_name(void **state)
 {
 	static const struct {
@@ -145,7 +145,7 @@ static void placed(void **state)
 		{2, "/etc/one", "/o"},
 		{2, "/etc/one2", "/data/etc/one2"},
 		{3, "/home/u/f", "/home/u/f"},
-		{3, "/root/f", ".../root/f"}, /* outside of what is mounted */
+		{3, "/root/f", ".../root/f"}, /* outside of the mounted part */
 		{4, "/f", ".../f"},	      /* /covered/f would be another file */
 		{5, "/f", "/covered/f"},
 		{6, "/f", "/part/f"},
@@ -164,7 +164,7 @@ static void placed(void **state)
 		expect(*state, rows[i].inside, NAME_NO_MOUNT | NAME_UNLINKED, DEV(8, rows[i].minor),
 		       NOBODY, rows[i].want);
 	}
-	/* The root of a filesystem hides what is on a mount point of another below it. */
+	/* A filesystem mounted below the root of another one hides its files there. */
 	expect(*state, "/data/x", NAME_NO_MOUNT, DEV(8, 1), NOBODY, ".../data/x");
 }
 
@@ -174,9 +174,9 @@ static void other_namespaces(void **state)
 
 	add_process(w, "70", "mnt:[4026532001]", "/",
 		    "1 0 0:40 / / rw - overlay overlay rw\n2 1 8:2 /pub /in rw - xfs s rw\n");
-	/* The same namespace, below a chroot. */
+	/* The same namespace, in a chroot. */
 	add_process(w, "71", "mnt:[4026532001]", w->s.dir, "2 1 8:2 /pub /jail rw - xfs s rw\n");
-	/* In cachemon's own, with a list that must not be looked at. */
+	/* In cachemon's own namespace, with a list that must not be read. */
 	add_process(w, "72", "mnt:[4026531840]", "/", "1 0 8:2 / /wrong rw - xfs s rw\n");
 	/* Without a readable list. */
 	add_process(w, "73", "mnt:[4026532003]", "/", "garbage\n");
@@ -186,7 +186,7 @@ static void other_namespaces(void **state)
 	expect(w, "/pub/f", NAME_NO_MOUNT, DEV(8, 2), 72, "/data/pub/f");
 	expect(w, "/pub/f", NAME_NO_MOUNT, DEV(8, 2), 73, "/data/pub/f");
 	expect(w, "/pub/f", NAME_NO_MOUNT, DEV(8, 2), NOBODY, "/data/pub/f");
-	/* Not shown there: one's own view tells where it is. */
+	/* Not visible there: cachemon's own view has the place. */
 	expect(w, "/x", NAME_NO_MOUNT, DEV(8, 2), 70, "/data/x");
 	expect(w, "/x", NAME_NO_MOUNT, DEV(8, 5), 70, "/covered/x");
 }
@@ -199,30 +199,30 @@ static void read_again(void **state)
 
 	add_process(w, "70", "mnt:[4026532001]", "/", before);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/old/f");
-	/* A device that the table does not know: the list is read at once. */
+	/* A device that is not in the table: the list is read at once. */
 	scratch_write(&w->s, "proc/70/mountinfo", after);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/old/f");
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 77), 70, "/new/m/f");
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/new/f");
-	/* Else once an interval. */
+	/* Otherwise once per interval. */
 	scratch_write(&w->s, "proc/70/mountinfo", before);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/new/f");
 	resolver_refresh(w->r);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/old/f");
-	/* Unknown devices by the thousand do not make it read each time: four, then no more. */
+	/* Thousands of unknown devices do not cause a read each: four, then no more. */
 	for (int i = 0; i < 4; i++)
 		expect(w, "/f", NAME_NO_MOUNT, DEV(9, 1), 70, ".../f");
 	scratch_write(&w->s, "proc/70/mountinfo", after);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 77), 70, ".../f");
 	resolver_refresh(w->r);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 77), 70, "/new/m/f");
-	/* A list that cannot be read again is not trusted in its old state. */
+	/* A list that cannot be read again is not used in its old state. */
 	scratch_write(&w->s, "proc/70/mountinfo", "garbage\n");
 	resolver_refresh(w->r);
 	expect(w, "/f", NAME_NO_MOUNT, DEV(8, 2), 70, "/data/f");
 }
 
-/* More namespaces than are kept: each still gets its own answer. */
+/* More namespaces than are cached: each still gets its own answer. */
 static void many_namespaces(void **state)
 {
 	enum { NR = 150 };

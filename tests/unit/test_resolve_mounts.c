@@ -21,7 +21,7 @@ static uint32_t device_of(const char *path)
 	return DEV(major(st.st_dev), minor(st.st_dev));
 }
 
-/* A process in a mount namespace of its own, with a tmpfs on dir; its pid. */
+/* A process in its own mount namespace, with a tmpfs on dir; returns its pid. */
 static pid_t start_contained(const char *dir, int *ret_end)
 {
 	int ready[2], end[2];
@@ -68,7 +68,7 @@ static int mounts_child(const struct scratch *s)
 	scratch_path(s, "inner", inner);
 	assert_int_equal(resolver_new("/proc", "/sys", &w.r), 0);
 	expect(&w, "/f", NAME_NO_MOUNT, DEV(4095, 1), (uint32_t)getpid(), ".../f");
-	/* The kernel tells of changes: no refresh in between. */
+	/* The kernel reports changes: no refresh in between. */
 	assert_int_equal(mount("none", a, "tmpfs", 0, NULL), 0);
 	dev = device_of(a);
 	snprintf(path, sizeof(path), "%s/x/f", a);
@@ -83,7 +83,7 @@ static int mounts_child(const struct scratch *s)
 	dev = device_of(path);
 	snprintf(path, sizeof(path), "%s/f", inner);
 	expect(&w, "/f", NAME_NO_MOUNT, dev, (uint32_t)pid, path);
-	/* Its end: nobody shows that filesystem any more, and nothing here kept it mounted. */
+	/* Its end: the filesystem is not visible any more, and nothing here kept it mounted. */
 	close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -92,7 +92,7 @@ static int mounts_child(const struct scratch *s)
 	return umount2(b, MNT_DETACH) ? 1 : 0;
 }
 
-/* Below a chroot, whose root is a directory on a mount of its own. */
+/* In a chroot whose root is a directory on a mount of its own. */
 static int below_a_chroot_child(const struct scratch *s)
 {
 	char jail[PATH_MAX], place[PATH_MAX], path[2 * PATH_MAX];
@@ -114,7 +114,7 @@ static int below_a_chroot_child(const struct scratch *s)
 	snprintf(path, sizeof(path), "%s/data/f", jail);
 	expect(&w, path, 0, DEV(8, 1), (uint32_t)getpid(), "/data/f");
 	expect(&w, path, NAME_UNLINKED, DEV(8, 1), NOBODY, "/data/f");
-	/* Outside: a neighbour, one whose name begins the same, and the host's. */
+	/* Outside of it: a neighbour, one whose name has the same beginning, and the host's. */
 	snprintf(path, sizeof(path), "%s2/f", jail);
 	expect(&w, path, 0, DEV(8, 1), (uint32_t)getpid(), path);
 	expect(&w, "/data/f", 0, DEV(8, 1), (uint32_t)getpid(), "/data/f");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor */
-/* Features of references, by hand. */
+/* Features of references, compared with values by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "advisor/pattern/reuse.h"
 
-/* By hand: 3 pages, twice, the second time backward; then what is no epoch. */
+/* By hand: 3 pages, twice, the second time backward; then accesses without epochs. */
 static void epochs_by_hand(void **state)
 {
 	static const uint32_t pages[] = {0, 0, 1, 2, 2, 2, 1, 0};
@@ -22,7 +22,7 @@ static void epochs_by_hand(void **state)
 
 	(void)state;
 	assert_int_equal(reuse_features(&in, &f), 0);
-	/* 0 1 2 1 0: page 2 is read once on end. */
+	/* 0 1 2 1 0: the two reads of page 2 are adjacent. */
 	assert_true(fabs(f.value[F_reuse] - 5.0 / 3) < 1e-12);
 	assert_true(fabs(f.value[F_order_similarity] + 1) < 1e-12);
 	f = (struct features){0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A room (a directory) includes the rooms that its line names, all of them above it. LINK: base */
+/* A room (a directory) includes only the rooms in its line, all of them above it.
+ * LINK: base */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static const struct room {
 	const char *name, *includes;
 } rooms[] = {
 	{"bpf", ""},
-	/* A file of basic or full is included by OF_BUILD() alone. */
+	/* A file of basic or full is included only by OF_BUILD(). */
 	{"bpf/kernel", "bpf"},
 	{"bpf/state", "bpf bpf/kernel"},
 	{"bpf/roles", "bpf bpf/kernel bpf/state"},
@@ -25,7 +26,7 @@ static const struct room {
 	{"cachemon/access", "cachemon/base"},
 	{"cachemon/figures", "cachemon/base bpf"},
 	{"cachemon/db", "cachemon/base cachemon/access cachemon/figures"},
-	/* A job is watched. */
+	/* Rooms that watch a job. */
 	{"cachemon/job", "cachemon/base cachemon/access"},
 	{"cachemon/plan", "cachemon/base cachemon/access cachemon/figures"},
 	{"cachemon/account", "cachemon/base cachemon/figures bpf"},
@@ -38,7 +39,7 @@ static const struct room {
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
 			   "cachemon/collector"},
-	/* A database is judged. */
+	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
 	{"advisor/curve", "cachemon/base"},
@@ -52,7 +53,7 @@ static const struct room {
 			     "advisor/rules"},
 	{"advisor/llm", "cachemon/base cachemon/access advisor/rules"},
 	{"advisor/llm/http", "cachemon/base cachemon/access"},
-	/* A database is shown. */
+	/* Rooms that show a database. */
 	{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
 			   "advisor/series advisor/analysis"},
 	{"cachemon/render", "cachemon/base cachemon/figures"},
@@ -88,7 +89,7 @@ static const struct room {
 };
 enum { NR_ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
 
-/* Its directory; path is cut. */
+/* Its directory; changes path. */
 static const char *room_of(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -151,7 +152,7 @@ static int check_file(const char *path, const struct stat *st, int type, struct 
 	f = fopen(path, "re");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
-		/* What is generated has no room. */
+		/* Generated files have no room. */
 		if (sscanf(line, "#include \"%255[^\"]\"", included) == 1 && strchr(included, '/'))
 			check_include(path, own, included);
 	fclose(f);
@@ -187,14 +188,14 @@ static int check_asks(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
-/* Whether it is the build for 5.10; every other file includes OF_BUILD(). */
+/* The one file that tests for the build for 5.10; every other file includes OF_BUILD(). */
 static void test_one_line_asks_for_the_build(void **state)
 {
 	assert_int_equal(nftw(SOURCE_DIR "/bpf", check_asks, 16, FTW_PHYS), 0);
 	assert_int_equal(asking, 1);
 }
 
-/* So there is no circle. */
+/* This excludes cycles. */
 static void test_lines_name_rooms_above(void **state)
 {
 	char includes[1024];

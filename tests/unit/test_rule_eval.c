@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Queries of rules: what they may do, what a row must be, and what is said when it is not. */
+/* Queries of rules: what they may do, the form of a row, and the message for a wrong one. */
 #include "fixtures/advisor/world.h"
 
-/* The rule "bad", run on a job; its one problem begins so, behind the file's name. */
+/* The rule "bad", run on a job; its only problem begins so, after the name of the file. */
 static void assert_refused(struct fixture *f, const char *text, const char *begins)
 {
 	struct analysis a;
@@ -17,7 +17,7 @@ static void assert_refused(struct fixture *f, const char *text, const char *begi
 	if (strncmp(a.rules.problems[0], want, strlen(want)) != 0)
 		fail_msg("'%s' instead of '%s'", a.rules.problems[0], want);
 	assert_null(world_finding(&a, "bad"));
-	assert_string_equal(world_unjudged(&a, "bad"), "the rule has a mistake");
+	assert_string_equal(world_unjudged(&a, "bad"), "the rule is invalid");
 	analysis_free(&a);
 }
 
@@ -56,7 +56,7 @@ static void test_only_reads(void **state)
 		snprintf(text, sizeof(text), RULE_HEAD("bad") "%s", table[i].sql);
 		assert_refused(f, text, table[i].begins);
 	}
-	/* Nothing of it happened. */
+	/* Its effects are undone. */
 	assert_int_equal(
 		sqlite3_prepare_v2(f->sql, "SELECT count(*) FROM run, job", -1, &stmt, NULL),
 		SQLITE_OK);
@@ -74,9 +74,9 @@ static void test_mistakes_in_queries(void **state)
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW "\n\nFROM v_jobs", ":5: no such table: v_jobs");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW "\nFROM FROM", ":6: near \"FROM\": syntax");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW " FROM v_job WHERE slot > :most",
-		       ":5: ':most' is no parameter of the rule; declare it");
+		       ":5: ':most' is not a parameter of the rule; declare it");
 	assert_refused(f, RULE_HEAD("bad") RULE_ROW " FROM v_job WHERE slot > ?",
-		       ":5: '?' is no parameter of the rule");
+		       ":5: '?' is not a parameter of the rule");
 	assert_refused(f, RULE_HEAD("bad") "SELECT job_id FROM v_job",
 		       ":5: the query has no column 'subject_kind'");
 	assert_refused(f,
@@ -86,7 +86,7 @@ static void test_mistakes_in_queries(void **state)
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"
 		       "-- needs tables: interferense\n" RULE_ROW " FROM v_job",
-		       ":5: no table 'interferense' that a rule could need; did you mean "
+		       ":5: no table 'interferense' that a rule can need; did you mean "
 		       "'interference'?");
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"
@@ -100,7 +100,7 @@ static void assert_row_refused(struct fixture *f, const char *column, const char
 {
 	char text[2048];
 
-	/* Of two columns of one name the last counts. */
+	/* Of two columns with the same name, the last one counts. */
 	snprintf(text, sizeof(text),
 		 RULE_HEAD("bad") "SELECT *, %s AS %s FROM (" RULE_ROW
 				  ", 1 AS gain_value, 's' AS gain_unit, 'bound' AS gain_method "
@@ -196,10 +196,11 @@ static void test_bounded(void **state)
 	analysis_free(&a);
 }
 
-/* Stopped at any place, while its evidence is read too, a rule is told that and nothing else. */
+/* A rule that is stopped anywhere, even while its evidence is read, gets only that error. */
 static void test_stopped_anywhere(void **state)
 {
-	/* The guard looks each STEP steps; evidence of so many items takes some of these. */
+	/* The guard checks every STEP steps; evidence with that many items takes several of
+	 * them. */
 	enum { STEP = 100, ENOUGH = 2000 };
 	struct fixture *f = *state;
 	struct analysis_options options = {0};
@@ -233,7 +234,7 @@ static void test_stopped_anywhere(void **state)
 	assert_true(stopped > 0);
 }
 
-/* Of many rows those that gain most are kept. */
+/* Of many rows, those with the largest gain are kept. */
 static void test_rows_are_bounded(void **state)
 {
 	struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Front matters of rules and notes: what is read, and the line and the words of each mistake. */
+/* Front matters of rules and notes: their values, and the line and the words of each error. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,9 +87,9 @@ static void test_rule_mistakes(void **state)
 		{HEAD "-- order: first\nSELECT 1", "f:5: order can only be 'late' or 'last'"},
 		{HEAD "-- lever: long\nSELECT 1",
 		 "f:5: lever can only be 'direct', 'cause' or 'symptom'"},
-		{HEAD "-- needs counters: a;b\nSELECT 1", "f:5: 'a;b' is no name"},
+		{HEAD "-- needs counters: a;b\nSELECT 1", "f:5: 'a;b' is not a name"},
 		{HEAD "-- needs facts: view\nSELECT 1",
-		 "f:5: 'view' is no fact; write VIEW.COLUMN"},
+		 "f:5: 'view' is not a fact; write VIEW.COLUMN"},
 		{"-- id: r\n-- param x\n", "f:2: no value; write NAME = VALUE UNIT -- why"},
 		{"-- id: r\n-- param x = \n", "f:2: no value"},
 		{"-- id: r\n-- param x = 1e3\n", "f:2: '1e3' is not a number"},
@@ -97,7 +97,7 @@ static void test_rule_mistakes(void **state)
 		{"-- id: r\n-- param x = 4K\n", "f:2: '4K' is not a number"},
 		{"-- id: r\n-- param x = 99999999999999999999\n", "f:2: '99999999999999999999' is"},
 		{"-- id: r\n-- param x = 1.2.3\n", "f:2: '1.2.3' is not a number"},
-		{"-- id: r\n-- param X = 1\n", "f:2: 'X' is no name of a parameter"},
+		{"-- id: r\n-- param X = 1\n", "f:2: 'X' is not a parameter name"},
 		{"-- id: r\n-- param a-b = 1\n", "f:2: the name of a parameter may have"},
 		{"-- id: r\n-- param x = 1 a unit\n", "f:2: the unit 'a unit' is more than one"},
 		{"-- id: r\n-- param x = 1\n-- param x = 2\n", "f:3: a second param x"},

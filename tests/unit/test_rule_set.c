@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Directories of a site: rules and notes on top of the program's, thresholds, and what is wrong. */
+/* Directories of a site: rules and notes in addition to the program's, thresholds, and their
+ * errors. */
 #include "fixtures/advisor/world.h"
 
 #define NOTE(id)                                                                                   \
@@ -16,7 +17,7 @@ static struct rule_set load(struct fixture *f)
 	return set;
 }
 
-/* The one problem, behind the directory and the name of the file. */
+/* The only problem, after the directory and the name of the file. */
 static void assert_problem(struct fixture *f, const char *file, const char *begins)
 {
 	struct rule_set set = load(f);
@@ -29,7 +30,7 @@ static void assert_problem(struct fixture *f, const char *file, const char *begi
 	rule_set_free(&set);
 }
 
-/* Outsiders know findings by these ids. */
+/* These ids are part of the external contract. */
 static void test_ids_stay(void **state)
 {
 	static const char *const ids[] = {
@@ -83,7 +84,7 @@ static void test_builtin(void **state)
 	assert_int_equal(rule_set_load(NULL, &set), 0);
 	for (size_t i = 0; i < set.nr_problems; i++)
 		fail_msg("%s", set.problems[i]);
-	/* Each finding of the program says what to do. */
+	/* Each finding of the program has a fix. */
 	for (size_t i = 0; i < set.nr_rules; i++) {
 		if (!rule_set_note(&set, set.rules[i].id))
 			fail_msg("no note on %s", set.rules[i].id);
@@ -119,7 +120,7 @@ static void test_site_rule_and_note(void **state)
 	rule_set_free(&builtin);
 }
 
-/* A second directory, named behind that of world_write(). */
+/* A second directory, named after that of world_write(). */
 static struct rule_set load_two(struct fixture *f, const char *thresholds)
 {
 	char first[256];
@@ -165,7 +166,7 @@ static void test_thresholds(void **state)
 	assert_int_equal(p->integer, 7);
 	snprintf(want, sizeof(want), "%s/rules/thresholds:4", f->dir);
 	assert_string_equal(p->set_by, want);
-	/* The query is still the first one's. */
+	/* The query is still that of the first one. */
 	assert_non_null(rule_set_rule(&set, "some")->sql);
 	rule_set_free(&set);
 }
@@ -205,7 +206,7 @@ static void test_file_mistakes(void **state)
 
 	world_write(f, "bad.sql", "-- id: bad\n-- titel: x\n");
 	assert_problem(f, "bad.sql", ":2: unknown key 'titel'");
-	/* The others are there all the same. */
+	/* The others are loaded all the same. */
 	set = load(f);
 	assert_int_equal(rule_set_load(NULL, &builtin), 0);
 	assert_int_equal(set.nr_rules, builtin.nr_rules);
@@ -222,7 +223,7 @@ static void test_file_mistakes(void **state)
 			    "/nonexistent/rules: cannot be read: No such file or directory; name a "
 			    "directory of rules");
 	rule_set_free(&set);
-	/* One that nobody named may be absent. */
+	/* A default place may be absent. */
 	dirs.dir[0].must_exist = false;
 	assert_int_equal(rule_set_load(&dirs, &set), 0);
 	assert_int_equal(set.nr_problems, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account */
-/* The schema against the table of counters, and against what the store relies on. */
+/* The schema, compared with the table of counters and with what the store relies on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static int apply(sqlite3 *db, const char *path)
 	return sqlite3_exec(db, text, NULL, NULL, NULL);
 }
 
-/* Each migration, in the order of its number. */
+/* The migrations, in the order of their numbers. */
 static int open_schema(void **state)
 {
 	sqlite3 *db = NULL;
@@ -66,7 +66,7 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 	return value;
 }
 
-/* All counters, in their order, as the last columns of the table: none more, none less. */
+/* All counters, in order, are the last columns of the table: none more, none less. */
 static void test_counters_are_the_columns(void **state)
 {
 	static const char *const tables[] = {
@@ -112,7 +112,7 @@ static void test_counts_cannot_be_negative(void **state)
 				      "VALUES (1, 1, -1)",
 				      NULL, NULL, NULL),
 			 SQLITE_CONSTRAINT);
-	/* Sums of ups and downs can. */
+	/* Sums of increments and decrements can. */
 	assert_int_equal(sqlite3_exec(db,
 				      "INSERT INTO directory (job_id, files, resident_unused, "
 				      "window_log2_3) VALUES (1, 1, -1, -1)",
@@ -129,7 +129,7 @@ static void test_application_id(void **state)
 	assert_int_equal(ask_int(*state, "PRAGMA application_id"), STORE_APPLICATION_ID);
 }
 
-/* Without an index on the child's side each deleted parent scans the whole child table. */
+/* Without an index in the child, each deleted parent row scans the whole child table. */
 static void test_foreign_keys_have_indexes(void **state)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -153,7 +153,7 @@ static void test_foreign_keys_have_indexes(void **state)
 		nr++;
 	}
 	sqlite3_finalize(stmt);
-	assert_int_equal(nr, 7);
+	assert_int_equal(nr, 8);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account db access */
-/* A database whose schema somebody changed: refused, by name, by those that read and those that
- * write; and what may be in one. */
+/* A database with a modified schema is refused, with the name of the object, by readers and by
+ * writers; allowed additions. */
 #include "fixtures/report/fixture.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static void assert_check(struct fixture *f, const char *want)
 		fail_msg("'%s', not '%s'", what, want);
 }
 
-/* It is as it was before change, and as want says after it; the change is undone. */
+/* Checks that the schema is unchanged before, and as in want after change; then undoes it. */
 static void assert_changed(struct fixture *f, const char *change, const char *want)
 {
 	fixture_sql(f, "SAVEPOINT before");
@@ -70,7 +70,7 @@ static void triggers(void **state)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		snprintf(sql, sizeof(sql), "CREATE TRIGGER tt %s BEGIN SELECT 1; END", kinds[i]);
 		snprintf(want, sizeof(want),
-			 "it has the trigger 'tt' on '%s', which cachemon did not make", on[i]);
+			 "it has the trigger 'tt' on '%s', which cachemon did not create", on[i]);
 		assert_changed(f, sql, want);
 	}
 }
@@ -80,18 +80,18 @@ static void indexes(void **state)
 	struct fixture *f = *state;
 
 	assert_changed(f, "CREATE INDEX x ON run (host)",
-		       "it has the index 'x' on 'run', which cachemon did not make");
+		       "it has the index 'x' on 'run', which cachemon did not create");
 	assert_changed(f, "CREATE UNIQUE INDEX x ON interval (abs(id))",
-		       "it has the index 'x' on 'interval', which cachemon did not make");
+		       "it has the index 'x' on 'interval', which cachemon did not create");
 	assert_changed(f, "CREATE INDEX x ON file (ino) WHERE ino > 1",
-		       "it has the index 'x' on 'file', which cachemon did not make");
+		       "it has the index 'x' on 'file', which cachemon did not create");
 	assert_changed(f, "DROP INDEX interval_run", "its index 'interval_run' is missing");
 	assert_changed(f,
 		       "DROP INDEX interval_run; CREATE INDEX interval_run ON interval (start_ns)",
-		       "its index 'interval_run' is not as cachemon makes it");
+		       "its index 'interval_run' differs from cachemon's schema");
 }
 
-/* The definition of an object as the file has it, whatever SQLite would say to that. */
+/* Replaces the definition of an object in the file, even with one that SQLite would refuse. */
 static void rewrite(struct fixture *f, const char *name, const char *from, const char *to)
 {
 	sqlite3_db_config(f->sql, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
@@ -130,7 +130,7 @@ static void definitions(void **state)
 									    : "table";
 
 		if (!cases[i].same)
-			snprintf(want, sizeof(want), "its %s '%s' is not as cachemon makes it",
+			snprintf(want, sizeof(want), "its %s '%s' differs from cachemon's schema",
 				 type, cases[i].name);
 		fixture_sql(f, "SAVEPOINT before");
 		rewrite(f, cases[i].name, cases[i].from, cases[i].to);
@@ -140,7 +140,7 @@ static void definitions(void **state)
 	}
 }
 
-/* In place of each table a view, with what was there. */
+/* Replaces each table by a view of its content. */
 static void views_for_tables(void **state)
 {
 	struct fixture *f = *state;
@@ -163,27 +163,27 @@ static void views_for_tables(void **state)
 		fixture_sql(f, "SAVEPOINT before");
 		fixture_sql(f, "%s", sql);
 		assert_int_equal(schema_check(f->sql, false, what, sizeof(what)), SQLITE_OK);
-		/* Of an index on the table, where it has one. */
+		/* On an index of the table, if it has one. */
 		assert_true(*what);
 		fixture_sql(f, "ROLLBACK TO before; RELEASE before");
 	}
 	sqlite3_free_table(names);
 }
 
-/* What a later version makes is ours already: an old file has nothing of that name. */
+/* The names of later versions are reserved: an old file has no objects with these names. */
 static void names_of_later_versions(void **state)
 {
 	struct fixture *f = *state;
 
 	fixture_older(f, 1);
 	assert_changed(f, "CREATE TABLE filesystem (id)",
-		       "its table 'filesystem' is not as cachemon makes it");
+		       "its table 'filesystem' differs from cachemon's schema");
 	assert_changed(f, "CREATE VIEW wording AS SELECT 1",
-		       "it has a view in place of the table 'wording'");
+		       "it has a view instead of the table 'wording'");
 	assert_changed(f, "CREATE TABLE x (a); CREATE INDEX wording_run ON x (a)",
-		       "its index 'wording_run' is not as cachemon makes it");
+		       "its index 'wording_run' differs from cachemon's schema");
 	fixture_sql(f, "PRAGMA user_version = 0");
-	assert_check(f, "its table 'run' is not as cachemon makes it");
+	assert_check(f, "its table 'run' differs from cachemon's schema");
 }
 
 static void readers_refuse(void **state)
@@ -198,7 +198,7 @@ static void readers_refuse(void **state)
 		strstr(err.text, "it has the trigger 't?[31m'' on 'run', which cachemon did not"));
 	fixture_sql(f, "DROP TRIGGER \"t\x1b[31m'\"");
 	assert_int_equal(db_read_open(f->db, &db, &err), 0);
-	/* Afterwards too: views of the file are off, and ours is not of the file. */
+	/* Afterwards too: views of the file are disabled, and ours is not in the file. */
 	fixture_sql(f, "DROP VIEW evicting_job; CREATE VIEW evicting_job AS SELECT 7 AS job_id");
 	assert_int_equal(sqlite3_exec(db, "SELECT depth_bytes FROM evicting_job", NULL, NULL, NULL),
 			 SQLITE_OK);
@@ -207,7 +207,7 @@ static void readers_refuse(void **state)
 	sqlite3_close(db);
 }
 
-/* A statement that does not end, in a small file. */
+/* A statement that never ends, in a small file. */
 static void time_is_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -222,7 +222,7 @@ static void time_is_bounded(void **state)
 			     NULL, NULL, NULL),
 		SQLITE_INTERRUPT);
 	assert_int_equal(db_read_error(db, &err), -EIO);
-	assert_non_null(strstr(err.text, "takes more time than its size explains"));
+	assert_non_null(strstr(err.text, "takes too long for its size"));
 	sqlite3_close(db);
 }
 

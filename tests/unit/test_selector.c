@@ -37,17 +37,17 @@ static void pid_tree(void **state)
 	assert_int_equal(s.cgroup.fd, -1);
 	assert_int_equal(s.nr_tgids, 5);
 	assert_int_equal(s.tgids[0], 100);
-	/* Children, grandchildren, also with lower numbers, and leaders whose threads go on. */
+	/* Children, grandchildren, also with lower numbers, and leaders whose threads still run. */
 	assert_true(has(&s, 200) && has(&s, 300) && has(&s, 50) && has(&s, 600));
 	assert_int_equal(selector_refresh_pids(&fixture, &s, NULL), 0);
 	assert_int_equal(s.nr_tgids, 5);
 	selector_free(&s);
-	/* A thread stands for its process. */
+	/* A thread selects its process. */
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "101", &s, &err), 0);
 	assert_string_equal(s.text, "pid: 100, command: python3, uid: 1000");
 	assert_int_equal(s.nr_tgids, 5);
 	selector_free(&s);
-	/* A name that imitates other lines. */
+	/* A name that looks like other lines. */
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "700", &s, &err), 0);
 	assert_int_equal(s.nr_tgids, 1);
 	selector_free(&s);
@@ -70,7 +70,8 @@ static int read_noted(void *ctx, struct proctree_link **ret, size_t *ret_nr)
 	return 0;
 }
 
-/* 400 is a child of init, and 700 is too: what was noted of those who ended says whose they are. */
+/* 400 and 700 are children of init: the notes about processes that ended show whose descendants
+ * they are. */
 static void pid_tree_by_links(void **state)
 {
 	static const struct proctree_link links[] = {
@@ -83,14 +84,15 @@ static void pid_tree_by_links(void **state)
 
 	assert_int_equal(selector_resolve(&fixture, SELECTOR_PID, "100", &s, &err), 0);
 	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_all), 0);
-	/* Also who is not there: whoever it forked since the notes were read is found by it. */
+	/* A process that has ended is included: children it forked after the notes were read are
+	 * found through it. */
 	assert_int_equal(s.nr_tgids, 9);
 	assert_true(has(&s, 400) && has(&s, 300) && !has(&s, 700) && !has(&s, 7000));
 	assert_true(has(&s, 8000) && has(&s, 9000) && has(&s, 6000));
-	/* Without the one in the middle nothing leads there. */
+	/* With a missing link in the middle, the descendant is not found. */
 	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_few), 0);
 	assert_int_equal(s.nr_tgids, 5);
-	/* Gone, whatever was noted of it. */
+	/* Gone, whatever the notes say. */
 	s.tgids[0] = 6000;
 	assert_int_equal(selector_refresh_pids(&fixture, &s, &by_all), -ESRCH);
 	selector_free(&s);
@@ -104,7 +106,7 @@ static void pid_refused(void **state)
 		const char *text;
 	} rows[] = {
 		{"999", -ESRCH, "no such process: 999"},
-		{"500", -ESRCH, "no such process: 500"}, /* ended, not reaped */
+		{"500", -ESRCH, "no such process: 500"}, /* ended but not reaped */
 		{"800", -ESRCH, "no such process: 800"},
 		{"2", -EINVAL, "process 2 (kthreadd) is a kernel thread"},
 		{"0", -ERANGE, "'0' is not a process id"},
@@ -126,7 +128,7 @@ static void pid_refused(void **state)
 	}
 }
 
-/* After /proc was read: a child is forked, and that is noted. */
+/* A child is forked and noted after /proc was read. */
 static int fork_and_note(void *ctx, struct proctree_link **ret, size_t *ret_nr)
 {
 	pid_t *child = ctx;
@@ -252,7 +254,7 @@ static void texts(void **state)
 		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000",
 		 "$'\\x1b\\xff'"},
 		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train"},
-		/* A cgroup may have a number for a name. */
+		/* A cgroup may have a number as its name. */
 		{SELECTOR_NAME, "77", "cgroup: /77", "77"},
 		{SELECTOR_SLURM, "400",
 		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400, uid: 1000", "400"},
@@ -285,13 +287,12 @@ static void not_found(void **state)
 		const char *value;
 		const char *text;
 	} rows[] = {
-		{SELECTOR_NAME, "nothing",
-		 "no job 'nothing': tried a systemd unit, a container id"},
-		/* Neither a process nor a Slurm job is meant by its number alone. */
-		{SELECTOR_NAME, "999", "no job '999': a number alone"},
-		{SELECTOR_NAME, "200", "say which: pid:200 or slurm:200"},
-		{SELECTOR_NAME, "400", "say which: pid:400 or slurm:400"},
-		{SELECTOR_NAME, "100x", "tried a systemd unit"},
+		{SELECTOR_NAME, "nothing", "no job 'nothing': no systemd unit, container id"},
+		/* A number alone selects neither a process nor a Slurm job. */
+		{SELECTOR_NAME, "999", "no job '999': no systemd unit, container or cgroup"},
+		{SELECTOR_NAME, "200", "give pid:200 or slurm:200"},
+		{SELECTOR_NAME, "400", "give pid:400 or slurm:400"},
+		{SELECTOR_NAME, "100x", "no systemd unit, container id"},
 		{SELECTOR_SLURM, "400.0", "no cgroup of a Slurm job '400.0'"},
 		{SELECTOR_SLURM, "40.batch", "no cgroup of a Slurm job '40.batch'"},
 		{SELECTOR_SLURM, "999", "no cgroup of a Slurm job '999'"},
@@ -330,7 +331,7 @@ static void cgroup_namespace(void **state)
 	assert_non_null(strstr(err.text, "inside a cgroup namespace"));
 }
 
-/* /proc that does not show the caller, or shows it from a namespace above. */
+/* A /proc that does not show the caller, or shows it from a parent namespace. */
 static void other_pids(void **state)
 {
 	static const struct {
@@ -366,7 +367,7 @@ static void kinds_of_jobs(void **state)
 	static const struct {
 		const char *job;
 		int err, request;
-		const char *value; /* or what the refusal says */
+		const char *value; /* or a part of the error */
 	} rows[] = {
 		{"pid:14", 0, SELECTOR_PID, "14"},
 		{"slurm:12.batch", 0, SELECTOR_SLURM, "12.batch"},
@@ -377,8 +378,8 @@ static void kinds_of_jobs(void **state)
 		{"train", 0, SELECTOR_NAME, "train"},
 		{"PID:14", 0, SELECTOR_NAME, "PID:14"},
 		{"dbus-:1.2.service", 0, SELECTOR_NAME, "dbus-:1.2.service"},
-		{"pod:default/web", -ENOTSUP, 0, "does not find a pod"},
-		{"vm:guest", -ENOTSUP, 0, "does not find a vm"},
+		{"pod:default/web", -ENOTSUP, 0, "cannot find a pod"},
+		{"vm:guest", -ENOTSUP, 0, "cannot find a vm"},
 		{"unit:", -EINVAL, 0, "a name is missing after 'unit:'"},
 	};
 

@@ -46,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Skips where pages never leave, and where mincore(2) would be asked: it looks in another way. */
+/* Skips if pages never leave the cache, or if mincore(2) would be used, which works differently. */
 static void begin_empty(struct world *w)
 {
 	struct statfs fs;
@@ -58,7 +58,7 @@ static void begin_empty(struct world *w)
 	posix_fadvise(w->fd, 0, 0, POSIX_FADV_DONTNEED);
 	assert_int_equal(look_begin(&w->look, &pages), 0);
 	if (pages)
-		skip(); /* somebody reads it: the test would tell nothing */
+		skip(); /* the file is being read: the test would prove nothing */
 }
 
 static void read_half(struct world *w)
@@ -82,8 +82,8 @@ static void a_call_alone_is_not_disturbed(void **state)
 	assert_true(added >= FILE_BYTES / 2 / sysconf(_SC_PAGESIZE));
 }
 
-/* What leaves without a trace in the cache: as when reclaim takes pages and then the memory of
- * their traces. */
+/* Evictions that leave no shadow in the cache: as when reclaim takes pages and then the memory
+ * of their shadows. */
 static void pages_that_come_twice_in_one_call_disturb(void **state)
 {
 	struct world *w = *state;

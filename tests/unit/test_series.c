@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* What stands out over a job's intervals, from rows of a database whose
- * answers are known by how they were made. */
+/* Changes, outliers and correlations over a job's intervals, from rows of a database whose
+ * answers are known by construction. */
 #include "fixtures/advisor/world.h"
 #include "fixtures/chance.h"
 
@@ -30,7 +30,7 @@ static void add_reads(struct fixture *f, int interval, int64_t lookups, int64_t 
 		    interval, (long long)lookups * 4096, (long long)lookups, (long long)misses);
 }
 
-/* A job that is cold for so many seconds and warm from then on. */
+/* A job that is cold for that many seconds and then warm. */
 static void add_warm_up(struct fixture *f, int cold, int all, bool backwards)
 {
 	uint64_t seed = 4;
@@ -73,7 +73,7 @@ static void a_warm_up_is_found(void **state)
 	assert_int_equal(s->intervals, 60);
 	assert_int_equal(s->interval_ns, S);
 	assert_int_equal(s->from_ns, 0);
-	/* Both figures that have it, and no other one. */
+	/* Both metrics that change, and no other. */
 	assert_int_equal(s->nr_changes, 2);
 	c = change_of(s, "misses_per_s");
 	assert_non_null(c);
@@ -90,7 +90,7 @@ static void a_warm_up_is_found(void **state)
 	analysis_free(&a);
 }
 
-/* The order in which rows lie in the database says nothing. */
+/* The order of the rows in the database does not matter. */
 static void the_order_of_rows_is_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -117,7 +117,7 @@ static void the_order_of_rows_is_nothing(void **state)
 	analysis_free(&b);
 }
 
-/* One second in which all is brought in again. */
+/* One second in which everything is read again. */
 static void an_outlier_is_found(void **state)
 {
 	struct fixture *f = *state;
@@ -131,7 +131,7 @@ static void an_outlier_is_found(void **state)
 	a = world_analyse(f);
 	s = analysis_series_of(&a, 1);
 	assert_int_equal(s->nr_changes, 0);
-	assert_int_equal(s->nr_anomalies, 2); /* and the hit ratio */
+	assert_int_equal(s->nr_anomalies, 2); /* misses and hit ratio */
 	assert_int_equal(s->more_anomalies, 0);
 	for (size_t i = 0; i < 2; i++) {
 		const struct series_anomaly *o = &s->anomalies[i];
@@ -148,7 +148,7 @@ static void an_outlier_is_found(void **state)
 	analysis_free(&a);
 }
 
-/* Seconds that stall grow with the misses of two seconds before: known lag, known sign. */
+/* Waiting seconds grow with the misses of two seconds before: known lag, known sign. */
 static void a_link_is_found(void **state)
 {
 	struct fixture *f = *state;
@@ -170,7 +170,7 @@ static void a_link_is_found(void **state)
 	fixture_sql(f, "COMMIT");
 	a = world_analyse(f);
 	s = analysis_series_of(&a, 1);
-	assert_int_equal(s->nr_links, 2); /* and the hit ratio, the other way round */
+	assert_int_equal(s->nr_links, 2); /* and the hit ratio, inversely */
 	for (size_t i = 0; i < 2; i++) {
 		const struct series_link *l = &s->links[i];
 		bool ratio = !strcmp(l->a->name, "hit_ratio");
@@ -193,11 +193,12 @@ static void too_short(void **state)
 	fixture_zero(f, "job");
 	add_warm_up(f, 5, 19, false);
 	a = world_analyse(f);
-	assert_string_equal(analysis_series_of(&a, 1)->absent,
-			    "it was at work for 19 intervals, and from fewer than 20 nobody knows "
-			    "what is usual");
+	assert_string_equal(
+		analysis_series_of(&a, 1)->absent,
+		"only 19 intervals had activity; at least 20 are needed to find what is "
+		"usual");
 	assert_string_equal(analysis_series_of(&a, 1)->history_absent,
-			    "how much the job read is not known");
+			    "the amount of data that the job read is not known");
 	analysis_free(&a);
 }
 
@@ -209,8 +210,8 @@ static bool has_metric(const struct series_job *s, const char *name)
 	return false;
 }
 
-/* What was not measured is not looked at, and what was is; an interval in which reads were not
- * watched throughout has no figure of reads. */
+/* Only measured metrics are analysed; an interval in which reads were not watched throughout has
+ * no metrics of reads. */
 static void what_was_not_measured(void **state)
 {
 	struct fixture *f = *state;
@@ -230,14 +231,15 @@ static void what_was_not_measured(void **state)
 	assert_null(change_of(s, "hit_ratio"));
 	assert_true(has_metric(s, "stall_share"));
 	analysis_free(&a);
-	/* A version without a budget saw waits by that hook alone. */
+	/* A version without a budget saw waits only while the hook was on. */
 	fixture_sql(f, "UPDATE run SET sliced = 1");
 	a = world_analyse(f);
 	assert_false(has_metric(analysis_series_of(&a, 1), "stall_share"));
 	analysis_free(&a);
 }
 
-/* An hour and a half: minutes, then 15 minutes of seconds. The whole of it in minutes. */
+/* An hour and a half: first minutes, then 15 minutes of seconds. All of it is analysed in
+ * minutes. */
 static void rolled_up(void **state)
 {
 	struct fixture *f = *state;
@@ -260,12 +262,12 @@ static void rolled_up(void **state)
 	assert_int_equal(s->from_ns, 0);
 	assert_non_null(change_of(s, "misses_per_s"));
 	assert_int_equal(change_of(s, "misses_per_s")->at_ns, 40 * 60 * S);
-	/* The border of rolled rows is none. */
+	/* The border of the merged rows is not a change. */
 	assert_int_equal(s->nr_changes, 2);
 	analysis_free(&a);
 }
 
-/* Twenty minutes: five of them in minutes are too few, and left out. */
+/* Twenty minutes: the five that are in minutes are too few, and left out. */
 static void rolled_up_too_coarsely(void **state)
 {
 	struct fixture *f = *state;
@@ -301,7 +303,7 @@ static void bound_pairs(void **state)
 	assert_null(series_bound(FIGURE_MISSES, FIGURE_STALL));
 }
 
-/* A lost interval is a gap, not a cell, and growth does not reach over it. */
+/* A lost interval is a gap, not a cell, and no increment spans it. */
 static void lost_intervals(void **state)
 {
 	struct series_row rows[60];
@@ -329,8 +331,7 @@ static void lost_intervals(void **state)
 	arena_free(&arena);
 }
 
-/* A day of rows in too many is folded; what is left at the end is a cell where it is half of one.
- */
+/* A day with too many rows is folded; a rest of at least half a cell becomes a cell. */
 static void many_rows(void **state)
 {
 	enum { ROWS = 86400 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access m */
 /*
- * How often something is found in jobs in which nothing happens, and how often what happens is
- * found: simulated, all figures of a job at once. CACHEMON_FULL=1: twenty times as many jobs.
+ * How often something is found in jobs in which nothing happens, and how often a real change is
+ * found: simulated, with all metrics of a job at once. CACHEMON_FULL=1: twenty times as many jobs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 enum { JOBS = 50, STEPS = 100 };
 
-/* Of the 20 times 100 misses a second of made_job(). */
+/* Compared with 20 times the 100 misses per second of made_job(). */
 #define NOISE 200
 
 struct rates {
@@ -48,8 +48,8 @@ static struct rates look_at(enum process p, size_t nr, int jobs)
 	return ret;
 }
 
-/* Jobs with a change, of a hundred. A level that is left for ever in one step is what the test
- * looks for, and a walk has some that look so. */
+/* Jobs with a change, per hundred. The test looks for a level that changes once and for good,
+ * and some random walks look so. */
 static double changes_allowed(enum process p)
 {
 	return p == WALK ? 5 : 2;
@@ -70,7 +70,7 @@ static void nothing_is_found(void **state)
 			       "anomalies in %.1f %% of %d jobs, at most %d\n",
 			       process_names[p], lengths[k], r.changes * to, r.links * to,
 			       r.anomalies * to, r.jobs, r.most_anomalies);
-			/* Two more jobs than the rate, as few are looked at. */
+			/* Two more jobs than the rate, because the number of jobs is small. */
 			assert_true(r.changes <= changes_allowed(p) / to + 2);
 			assert_true(r.links <= 2 / to + 2);
 			if (p != LONG_TAIL && p != CHECKPOINTS && p != BURSTS)
@@ -80,14 +80,14 @@ static void nothing_is_found(void **state)
 	}
 }
 
-/* Steps of two standard deviations of the noise, in one figure of a job. */
+/* Steps of two standard deviations of the noise, in one metric of a job. */
 static void steps_are_found(void **state)
 {
 	static const struct {
 		double deviations; /* standard deviations */
 		enum process p;
 		size_t nr, at;
-		int least; /* of a hundred */
+		int least; /* per hundred */
 	} steps[] = {
 		{2, STEADY, 120, 60, 90},   {2, STEADY, 120, 30, 90}, {2, STEADY, 400, 200, 95},
 		{2, STEADY, 1200, 400, 95}, {6, STEADY, 60, 30, 95},  {6, ALIKE, 120, 40, 90},
@@ -107,7 +107,7 @@ static void steps_are_found(void **state)
 			struct series_job job = {0};
 
 			made_job(&seed, steps[k].p, steps[k].nr, &arena, &c);
-			/* 600 and a noise of 200. */
+			/* A mean of 600 with a noise of 200. */
 			for (size_t i = 0; i < steps[k].nr; i++)
 				c.v[FIGURE_MISSES][i] +=
 					steps[k].deviations * NOISE * (i >= steps[k].at) - 1400;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access m */
-/* A run beside the job's earlier ones: what is usual, what is not, where a figure moves, and when
- * there are too few. */
+/* A run compared with earlier runs of the job: what is usual, what is not, trends, and too few
+ * runs. */
 #include "fixtures/advisor/world.h"
 
 #include <math.h>
 
 #define S 1000000000LL
 
-/* Run number id before run 1, which becomes number 1000. */
+/* Run number id before run 1, which is renumbered to 1000. */
 static void add_past(struct fixture *f, int id, double wall_s, int64_t misses, int64_t rchar)
 {
 	fixture_sql(f,
@@ -35,7 +35,7 @@ static const struct series_history *history_of(const struct series_job *s, const
 	return NULL;
 }
 
-/* What is looked at is the newest run: ids of earlier ones are smaller. */
+/* The newest run is analysed: ids of earlier ones are smaller. */
 static struct analysis analyse_last(struct fixture *f, int64_t run_id)
 {
 	struct analysis_options options = {0};
@@ -87,7 +87,7 @@ static void history(void **state)
 	analysis_free(&a);
 }
 
-/* As in a report: it has no hit ratio, and is not held against the others. */
+/* As in a report, such a run has no hit ratio, so it is not compared in it. */
 static void more_misses_than_lookups(void **state)
 {
 	struct fixture *f = *state;
@@ -133,24 +133,25 @@ static void too_few_runs(void **state)
 	add_past(f, 30, 10, 5000, 400000000);
 	a = analyse_last(f, 30);
 	assert_string_equal(a.series[0].history_absent,
-			    "of 5 earlier runs of it 3 went to the end, the same way and over as "
-			    "much data; it takes 4");
+			    "it has 5 earlier runs, of which 3 completed the same command with as "
+			    "much data; at least 4 are needed");
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 30");
 	a = analyse_last(f, 30);
 	assert_string_equal(a.series[0].history_absent,
-			    "this run has no end: it is still going on, or was cut short");
+			    "this run is still being recorded, or was cut short");
 	analysis_free(&a);
 	a = analyse_last(f, 1);
-	assert_string_equal(a.series[0].history_absent, "how much the job read is not known");
+	assert_string_equal(a.series[0].history_absent,
+			    "the amount of data that the job read is not known");
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE job SET name = 'new', rchar_bytes = 5 WHERE run_id = 1");
 	a = analyse_last(f, 1);
-	assert_string_equal(a.series[0].history_absent, "the database has no earlier run of it");
+	assert_string_equal(a.series[0].history_absent,
+			    "the database has no earlier run of this job");
 	analysis_free(&a);
 }
 
-/* Each pair is bound the same way from both sides, and nothing is bound to itself. */
 #define CASE(f) cmocka_unit_test_setup_teardown(f, world_begin, fixture_teardown)
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access m */
-/* Statistics by order against SciPy's, and against what can be counted by hand. */
+/* Rank statistics, compared with SciPy's and with results counted by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void trends(void **state)
 	}
 }
 
-/* Of the 24 orders of four values one goes up throughout and one down. */
+/* One of the 24 orders of four values rises throughout, and one falls. */
 static void a_trend_by_hand(void **state)
 {
 	const double up[] = {1, 2, 4, 8};
@@ -93,7 +93,7 @@ static void a_trend_by_hand(void **state)
 	assert_true(history_trend(up, 1).p == 1 && history_trend(up, 0).p == 1);
 }
 
-/* The last ones count, and nothing is written beyond. */
+/* The last values count, and nothing is written beyond the end. */
 static void a_long_trend(void **state)
 {
 	double x[TREND_MAX + 10];
@@ -125,7 +125,7 @@ static void logarithms(void **state)
 	near(stats_log(7, 0), 7, 0);
 }
 
-/* The largest of all places and of all stretches, of noise: as often as the formulas say. */
+/* The maximum over all places and over all segments, in noise: as often as the formulas say. */
 static void tails_against_chance(void **state)
 {
 	enum { TRIALS = 4000, LONG = 100, LEAST = 5 };
@@ -155,8 +155,8 @@ static void tails_against_chance(void **state)
 	}
 	printf("p <= 0.05 of noise: %.2f %% of splits, %.2f %% of stretches\n",
 	       100.0 * splits / TRIALS, 100.0 * arcs / TRIALS);
-	/* Of a walk in steps the largest is a little less than of one that is watched throughout.
-	 */
+	/* The maximum of a walk in discrete steps is a little smaller than that of a continuous
+	 * one. */
 	near((double)splits / TRIALS, 0.0375, 0.015);
 	near((double)arcs / TRIALS, 0.0475, 0.015);
 	assert_true(stats_tail_split(0, 0.05) == 1 && stats_tail_arc(0, 100, 0.05) == 1);
@@ -164,7 +164,7 @@ static void tails_against_chance(void **state)
 		    stats_tail_arc(INFINITY, 100, 0.05) == 0);
 }
 
-/* Less what the own past of each explains, the correlation is SciPy's. */
+/* Without the part that the past of each series explains, the correlation equals SciPy's. */
 static void links_by_scipy(void **state)
 {
 	(void)state;

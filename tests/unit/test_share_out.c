@@ -18,7 +18,7 @@ static void test_parts(void **state)
 	assert_int_equal(shares[0], 2);
 	assert_int_equal(shares[1], 0);
 	assert_int_equal(shares[2], 6);
-	/* 2.25 and 6.75: the larger remainder. */
+	/* 2.25 and 6.75: the larger remainder is rounded up. */
 	share_out(9, weights, 3, shares);
 	assert_int_equal(shares[0], 2);
 	assert_int_equal(shares[2], 7);
@@ -46,8 +46,8 @@ static void test_large(void **state)
 	assert_true(shares[0] - shares[1] <= 1);
 }
 
-/* Whatever the weights: all pages are given out, to each its part to within one page, and nothing
- * to who has no weight. */
+/* Whatever the weights, all pages are given out, each within one page of its exact share, and
+ * none to weight 0. */
 static void test_property(void **state)
 {
 	srand48(7);

@@ -19,28 +19,28 @@ static void policy(void **state)
 		enum signal_action action;
 		unsigned int stops_after;
 	} rows[] = {
-		/* The terminal's: CMD got it too. */
+		/* From the terminal: CMD got it too. */
 		{CMD, 0, {SIGINT, SI_KERNEL, 0}, SIGNAL_NOTE, 1},
 		{CMD, 1, {SIGINT, SI_KERNEL, 0}, SIGNAL_ABANDON, 2},
 		{CMD, 0, {SIGQUIT, SI_KERNEL, 0}, SIGNAL_NOTE, 0},
 		{CMD, 1, {SIGQUIT, SI_KERNEL, 0}, SIGNAL_NOTE, 1},
 		{CMD, 0, {SIGHUP, SI_KERNEL, 0}, SIGNAL_NOTE, 0},
-		/* Sent to cachemon. */
+		/* Sent to cachemon only. */
 		{CMD, 0, {SIGINT, SI_USER, OTHER}, SIGNAL_FORWARD, 0},
 		{CMD, 1, {SIGINT, SI_USER, OTHER}, SIGNAL_FORWARD, 1},
 		{CMD, 0, {SIGTERM, SI_USER, OTHER}, SIGNAL_FORWARD, 0},
 		{CMD, 5, {SIGTERM, SI_QUEUE, OTHER}, SIGNAL_FORWARD, 5},
 		{CMD, 0, {SIGHUP, SI_TKILL, OTHER}, SIGNAL_FORWARD, 0},
 		{CMD, 0, {SIGQUIT, SI_USER, 0}, SIGNAL_FORWARD, 0},
-		/* CMD's own kill(0): no echo. */
+		/* Sent by CMD's own kill(0): not sent back. */
 		{CMD, 0, {SIGTERM, SI_USER, CMD}, SIGNAL_NOTE, 0},
-		/* No CMD, or not yet. */
+		/* No CMD, or not yet started. */
 		{0, 0, {SIGINT, SI_KERNEL, 0}, SIGNAL_FINISH, 1},
 		{0, 1, {SIGINT, SI_KERNEL, 0}, SIGNAL_ABANDON, 2},
 		{0, 0, {SIGTERM, SI_USER, OTHER}, SIGNAL_FINISH, 1},
 		{0, 1, {SIGTERM, SI_USER, OTHER}, SIGNAL_ABANDON, 2},
 		{0, 0, {SIGHUP, SI_KERNEL, 0}, SIGNAL_FINISH, 1},
-		/* Not ours to judge. */
+		/* Other signals are not forwarded. */
 		{CMD, 0, {SIGUSR1, SI_USER, OTHER}, SIGNAL_NOTE, 0},
 		{0, 0, {SIGWINCH, SI_KERNEL, 0}, SIGNAL_NOTE, 0},
 	};

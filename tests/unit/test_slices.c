@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * LINK: account access
- * The estimator against jobs whose truth is known: simulated millisecond by millisecond, in phases,
- * in bursts and with bytes that are no lookups. Its interval has to hold the truth in nine of ten
- * runs, and the mean of many runs has to be the truth.
+ * The estimator, compared with jobs whose true values are known: simulated by the millisecond, in
+ * phases, in bursts and with bytes that are not lookups. Its interval must contain the true value
+ * in nine of ten runs, and the mean of many runs must equal it.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static double uniform(uint64_t *r)
 	return (double)(*r >> 11) / 9007199254740992.0;
 }
 
-/* What a job reads in a millisecond; tasks: by the kernel's count, of anything. */
+/* What a job reads in a millisecond; tasks: the kernel's count, for any source. */
 struct reading {
 	double lookups, calls, bytes; /* of files */
 	struct slice_read tasks;
@@ -41,14 +41,14 @@ static struct reading reads(double n, double pages, double bytes)
 	return (struct reading){n * pages, n, n * bytes, {n * bytes, n}};
 }
 
-/* 4 KiB reads, as fast as the machine just is. */
+/* Reads of 4 KiB, at the varying speed of the machine. */
 static struct reading hot(int ms, uint64_t *r)
 {
 	(void)ms;
 	return reads(floor(500 + 500 * uniform(r)), 1, 4096);
 }
 
-/* Hot small reads, then a pipe, then large reads, some seconds each. */
+/* Hot small reads, then a pipe, then large reads, for some seconds each. */
 static struct reading phases(int ms, uint64_t *r)
 {
 	double n = floor(200 + 200 * uniform(r));
@@ -71,7 +71,7 @@ static struct reading batches(int ms, uint64_t *r)
 	return reads(ms % 100 < 30 ? n : 0, 1, 100);
 }
 
-/* Half of the bytes are from a socket, at random moments. */
+/* Half of the bytes come from a socket, at random times. */
 static struct reading mixed(int ms, uint64_t *r)
 {
 	double n = floor(300 * uniform(r)), other = uniform(r) < 0.5 ? 300 * uniform(r) : 0;
@@ -80,7 +80,7 @@ static struct reading mixed(int ms, uint64_t *r)
 	return (struct reading){n, n, n * 4096, {(n + other) * 4096, n + floor(other)}};
 }
 
-/* Once in two seconds some milliseconds of a pipe, which most slices do not see. */
+/* Every two seconds some milliseconds of a pipe, which most slices miss. */
 static struct reading pipe_at_times(int ms, uint64_t *r)
 {
 	double n = floor(400 + 50 * uniform(r)), seen = ms % 2000 < 16 ? 0 : n;
@@ -88,13 +88,13 @@ static struct reading pipe_at_times(int ms, uint64_t *r)
 	return (struct reading){seen, seen, seen * 4096, {n * 4096, n}};
 }
 
-/* A record size that grows all the time. */
+/* A record size that grows continuously. */
 static struct reading drifts(int ms, uint64_t *r)
 {
 	return reads(floor(500 + 100 * uniform(r)), 1, 1000 + ms);
 }
 
-/* Whole files, small and large ones in turns: two calls each, of which one finds the end. */
+/* Whole files, mostly small ones: two calls each, the second of which finds the end. */
 static struct reading whole_files(int ms, uint64_t *r)
 {
 	double n = floor(20 + 20 * uniform(r)), pages = uniform(r) < 0.1 ? 256 : 4;
@@ -147,7 +147,7 @@ static double simulate(job_fn *job, enum slice_figure f, int length_ms, int exac
 	return truth;
 }
 
-/* Returns the mean width of the interval, as a share of the truth. */
+/* Returns the mean width of the interval, as a share of the true value. */
 static double holds(job_fn *job, enum slice_figure f, const char *name, int length_ms,
 		    double known_min)
 {
@@ -195,7 +195,7 @@ static void intervals_hold_the_truth(void **state)
 	}
 }
 
-/* Of whatever sizes: the kernel counts the calls too, as well as those that find the end. */
+/* For any sizes: the kernel counts all calls, including those that find the end. */
 static void calls_are_a_share_of_calls(void **state)
 {
 	double width = holds(whole_files, SLICE_READ_CALLS, "whole files", 60000, 0.99);
@@ -250,18 +250,18 @@ static void what_no_slice_saw_is_absent(void **state)
 	slices_estimate(&s, SLICE_LOOKUPS, &e);
 	assert_false(e.known);
 	assert_non_null(e.reason);
-	/* One that saw something says nothing of the others. */
+	/* A part with a slice does not describe the parts without one. */
 	slices_add(&s, &seen);
 	slices_estimate(&s, SLICE_LOOKUPS, &e);
 	assert_false(e.known);
-	/* Time in which nothing was read needs no slice. */
+	/* A part in which nothing was read needs no slice. */
 	s = (struct slices){0};
 	unseen.all = (struct slice_read){0};
 	slices_add(&s, &unseen);
 	slices_estimate(&s, SLICE_LOOKUPS, &e);
 	assert_true(e.known);
 	assert_float_equal(e.value, 0, 0);
-	/* Delayed hits that no slice saw are not none. */
+	/* If no slice saw delayed hits, there may still be some. */
 	for (int i = 0; i < 20; i++)
 		slices_add(&s, &seen);
 	slices_estimate(&s, SLICE_DELAYED_HITS, &e);
@@ -298,7 +298,7 @@ static void hits_are_lookups_less_exact_misses(void **state)
 	assert_true(hits.known && ratio.known);
 	assert_float_equal(hits.value, 30000, 1e-6);
 	assert_float_equal(ratio.value, 0.75, 1e-9);
-	/* More misses than the estimate has lookups, whose interval may hold them or not. */
+	/* More misses than estimated lookups, inside or outside their interval. */
 	slices_hits(&s, 40010, &hits, &ratio);
 	assert_false(hits.known);
 	assert_false(ratio.known);
@@ -315,7 +315,7 @@ static void hits_are_lookups_less_exact_misses(void **state)
 	assert_false(hits.known);
 }
 
-/* AIO and io_uring: seen in slices, in no count of the tasks' reads. */
+/* AIO and io_uring: seen in slices, but not in the kernel's count of reads. */
 static void what_the_kernel_does_not_count_is_absent(void **state)
 {
 	static struct slices s;
@@ -349,7 +349,7 @@ static void what_the_kernel_does_not_count_is_absent(void **state)
 	assert_false(e.known);
 }
 
-/* Bytes of whatever else, and a slice may have missed reads all the same. */
+/* The bytes may come from any source, but a slice may also have missed reads. */
 static void what_no_slice_saw_has_an_interval(void **state)
 {
 	static struct slices s;
@@ -363,7 +363,7 @@ static void what_no_slice_saw_has_an_interval(void **state)
 	for (int i = 0; i < 12; i++)
 		slices_add(&s, &none);
 	slices_estimate(&s, SLICE_LOOKUPS, &e);
-	/* 12 slices, 190 lookups' worth of bytes in each part. */
+	/* 12 slices, and bytes for 190 lookups in each part. */
 	assert_float_equal(e.value, 1000, 0);
 	assert_float_equal(e.high, 1000 + SLICE_UNSEEN / 12 * 12 * 190, 1);
 	assert_false(e.known);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report account access */
-/* The tables of the verbs: whole, of one mind, and what help makes of them. */
+/* The tables of the verbs: complete and consistent, and the help made from them. */
 #include "fixtures/report/verb.h"
 
 #include "cachemon/cmd/usage.h"
@@ -46,13 +46,13 @@ static void options_are_whole(void **state)
 			if (option_spec_heading(o))
 				continue;
 			assert_int_not_equal(o->option.key, 0);
-			/* There is no short form without a long one. */
+			/* Every short option has a long form. */
 			assert_ptr_equal(find(v, o->option.name, strlen(o->option.name)), o);
 		}
 	}
 }
 
-/* An option means the same wherever it is: its value, its letter, and no letter for two. */
+/* An option means the same in every verb: its value, its letter, and no letter for two options. */
 static void of_one_mind(const struct option_spec *a, const struct option_spec *b)
 {
 	bool same = a->option.name && b->option.name && !strcmp(a->option.name, b->option.name);
@@ -82,7 +82,7 @@ static void one_meaning(void **state)
 			}
 }
 
-/* What scripts rely on; see docs/json.md and docs/cli.md. */
+/* External contract; see docs/json.md and docs/cli.md. */
 static void promised_options(void **state)
 {
 	static const struct {
@@ -158,7 +158,7 @@ static void assert_fits(char *text)
 	const char *examples = strstr(text, "\nEXAMPLES\n");
 
 	assert_non_null(examples);
-	/* They lead: but for what it is, nothing comes before. */
+	/* Examples come first, right after the summary. */
 	assert_true(examples - text < 240);
 	assert_true(examples < strstr(text, "\nUSAGE\n"));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* A run through the store, read back through a connection of its own. */
+/* A run written by the store and read back through another connection. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void test_round_trip(void **state)
 	begin(f, &run, NULL);
 	for (uint64_t n = 0; n < 10; n++) {
 		write_ok(f, n, 12);
-		/* The kernel did not tell it at the fourth. */
+		/* The kernel did not report it in interval 4. */
 		assert_int_equal(ask(db, "SELECT ifnull(loss_recursion_misses, -1) FROM run"),
 				 n == 4 ? -1 : (int64_t)n);
 	}
@@ -59,7 +59,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM probe WHERE hook IS NULL OR "
 				 "(state = 'live' AND reason IS NULL)"),
 			 2);
-	/* Its files are all on one device; what has no row is on none. */
+	/* All of the files are on one device; files without a row belong to no device. */
 	assert_int_equal(ask(db, "SELECT misses FROM filesystem WHERE dev_major = 259 AND "
 				 "dev_minor = 3 AND type = 'xfs' AND mount = x'2f64617461' AND "
 				 "cover = 'exact' AND why = 'seen' AND files = 12 AND NOT "
@@ -69,12 +69,12 @@ static void test_round_trip(void **state)
 				 "dev_minor IS NULL AND type IS NULL"),
 			 20);
 	assert_int_equal(ask(db, "SELECT count(*) FROM filesystem"), 2);
-	/* One file is left, out of WAL. */
+	/* One file is left, in a journal mode other than WAL. */
 	assert_int_equal(scratch_files(&f->scratch, false), 1);
 	assert_int_equal(ask(db, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
 }
 
-/* A job that is a cgroup can be found among those who push out pages of others. */
+/* A job that is a cgroup can be found among the evictors of other jobs' pages. */
 static void test_cgroup_of_the_job(void **state)
 {
 	struct fixture *f = *state;
@@ -106,7 +106,7 @@ static void test_not_measured_is_null_everywhere(void **state)
 	write_ok(f, 0, 12);
 	write_ok(f, 1, 12);
 	end_ok(f, &(struct store_end){0});
-	/* The samples have delayed hits, but nobody measured them. */
+	/* The samples contain delayed hits, but they were not measured. */
 	assert_int_equal(ask(db, "SELECT (SELECT count(delayed_hits) FROM job) + "
 				 "(SELECT count(delayed_hits) FROM directory) + "
 				 "(SELECT count(delayed_hits) FROM file) + "
@@ -132,7 +132,66 @@ static void test_not_measured_is_null_everywhere(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM run WHERE exit_status IS NULL"), 1);
 }
 
-/* A probe that turns out to be blind: its figures go from everything that is written already. */
+static void write_sleeps(struct fixture *f, uint64_t n, uint64_t shortest, uint64_t longest)
+{
+	/* A file of both samples, and one that has no row. */
+	const struct sample_wait waits[] = {
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 9}, {{shortest, 2}}},
+		{{.ino = 103, .dev = 259 << 20 | 3, .gen = 8}, {{1}}},
+	};
+	struct test_sample t;
+
+	test_sample(&t, n, 12);
+	t.s.waits = waits;
+	t.s.nr_waits = 2;
+	t.s.jobs[JOB_WATCHED].sleeps[0] = shortest;
+	t.s.jobs[JOB_WATCHED].sleeps[WAIT_BUCKETS - 1] = longest;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
+}
+
+/* Sums since the start of the run, without empty buckets; removed if stalls turns out unmeasured.
+ */
+static void test_lengths_of_sleeps(void **state)
+{
+	static const struct store_unmeasured now[] = {{"stalls", "the probe missed events"}};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+	struct store_measured measured;
+
+	run.measured.counter[JOB_WATCHED][C_stalls] = true;
+	measured = run.measured;
+	begin(f, &run, NULL);
+	write_sleeps(f, 0, 0, 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
+	write_sleeps(f, 1, 3, 7);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram JOIN job ON job.id = job_id "
+				 "WHERE slot = 1"),
+			 2);
+	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 0 AND "
+				 "to_ns = 2048"),
+			 3);
+	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 8589934592 AND "
+				 "to_ns IS NULL"),
+			 7);
+	/* Those of a file are added up. */
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait JOIN file ON file.id = file_id "
+				 "WHERE ino = 103 AND gen = 9"),
+			 2);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 2);
+	assert_int_equal(ask(db, "SELECT sleeps FROM file_wait WHERE from_ns = 2048 AND "
+				 "to_ns = 4096"),
+			 4);
+	measured.counter[JOB_WATCHED][C_stalls] = false;
+	end_ok(f,
+	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 1});
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
+	assert_true(is_sound(db));
+}
+
+/* A probe fails during the run: its figures are removed from everything already written. */
 static void test_withdrawn_at_the_end(void **state)
 {
 	static const struct store_unmeasured now[] = {
@@ -171,7 +230,7 @@ static void test_withdrawn_at_the_end(void **state)
 				 "FROM job_interval AS i JOIN job ON job.id = job_id "
 				 "WHERE slot = 1)"),
 			 0);
-	/* Not of the other job, nor other counters. */
+	/* Not from the other job, and not from other counters. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 0"),
 			 28);
@@ -179,7 +238,7 @@ static void test_withdrawn_at_the_end(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
 }
 
-/* Few rows for many files: what is folded leaves the table, and everything still adds up. */
+/* Few rows for many files: folded files leave the table, and all sums stay right. */
 static void test_folded_files_leave(void **state)
 {
 	struct ledger_limits limits = ledger_limits_default();
@@ -219,7 +278,7 @@ static void test_full_width_values(void **state)
 		 .kind = ADVICE_WILLNEED,
 		 .call = CALL_FADVISE,
 		 .row = {.calls = 1, .begin_bytes = 4096, .end_bytes = 12288, .pages_asked = 2}},
-		/* Seen as the state of the file only: no call, no range. */
+		/* Known only from the state of the file: no call, no range. */
 		{.file = {.ino = UINT64_MAX, .dev = UINT32_MAX, .gen = UINT32_MAX},
 		 .job = JOB_WATCHED,
 		 .kind = ADVICE_RANDOM,
@@ -263,7 +322,8 @@ static void test_full_width_values(void **state)
 			 1);
 }
 
-/* What is estimated is NULL in all sums, and has its row; detail that was given up has one too. */
+/* Estimated figures are NULL in all sums and have their own rows; detail that was given up has
+ * rows too. */
 static void test_sliced(void **state)
 {
 	static const struct sample_shed shed[] = {{"traces", "dear", 5, 9},
@@ -321,7 +381,7 @@ static void write_sample(struct fixture *f, struct test_sample *t)
 	assert_int_equal(store_write(f->st, f->l, &t->s, &f->err), 0);
 }
 
-/* Rows of files of an interval may be left out; the sums of files, and the job's rows, may not. */
+/* File rows of an interval may be left out; the sums of files and the rows of the job may not. */
 static void test_no_file_rows(void **state)
 {
 	struct fixture *f = *state;
@@ -336,7 +396,7 @@ static void test_no_file_rows(void **state)
 		write_sample(f, &t);
 	}
 	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM file_interval"), 2);
-	/* Sums of directories are of every interval, and of files without a row too. */
+	/* Sums of directories exist for every interval, and include files without a row. */
 	assert_int_equal(ask(db, "SELECT count(DISTINCT interval_id) FROM directory_interval"), 3);
 	assert_int_equal(ask(db, "SELECT sum(misses) FROM directory_interval"), test_misses(3));
 	assert_int_equal(ask(db, "SELECT count(*) FROM directory JOIN job ON job.id = job_id WHERE "
@@ -346,13 +406,13 @@ static void test_no_file_rows(void **state)
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 1"),
 			 test_misses(3));
-	/* Two of each are in files without a row. */
+	/* Two misses per interval are in files without a row. */
 	assert_int_equal(ask(db, "SELECT sum(misses) FROM file"), test_misses(3) - 6);
 	assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"),
 			 test_misses(1) + test_misses(3) - test_misses(2) - 4);
 }
 
-/* Then the sums of files may wait as well: all of them are there with the next that do not. */
+/* Sums of files may be late too: all of them are written with the next full interval. */
 static void test_file_sums_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -384,6 +444,7 @@ int main(void)
 		STORE_TEST(test_round_trip),
 		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
+		STORE_TEST(test_lengths_of_sleeps),
 		STORE_TEST(test_withdrawn_at_the_end),
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),

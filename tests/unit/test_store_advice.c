@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* What the ledger of advice says of fates: exact, or NULL. */
+/* The fates in the ledger of advice: exact, or NULL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void test_fates(void **state)
 	assert_int_equal(ask(db, "SELECT cached_pages FROM advice"), 6);
 	assert_int_equal(ask(db, "SELECT redundant_pages FROM advice"), 6);
 	assert_int_equal(ask(db, "SELECT dropped_refaults FROM advice"), -1);
-	/* Later values take their place. */
+	/* Later values replace them. */
 	a.row.used++;
 	a.row.resident_unused--;
 	write_advice(f, 1, &a, 1, 0);
@@ -69,7 +69,7 @@ static void test_fates(void **state)
 	assert_int_equal(ask(db, "SELECT resident_unused FROM advice"), 13);
 }
 
-/* Two kinds in one place, pages that nobody followed, calls that nobody looked at. */
+/* Two kinds of advice for one place, pages that were not followed, calls that were not seen. */
 static void test_not_known(void **state)
 {
 	struct fixture *f = *state;
@@ -130,14 +130,14 @@ static void test_dropped(void **state)
 	assert_int_equal(ask(db, "SELECT cached_pages FROM advice WHERE kind = 'dontneed'"), 8);
 	assert_int_equal(ask(db, "SELECT redundant_pages FROM advice WHERE kind = 'dontneed'"), -1);
 	assert_int_equal(ask(db, "SELECT used FROM advice WHERE kind = 'dontneed'"), -1);
-	/* Ghosts were forgotten: what came again is not known any more, of rows that stay too. */
+	/* Ghosts were dropped: refaults are no longer known, even for rows that stay. */
 	write_advice(f, 1, a, 2, 1);
 	assert_int_equal(ask(db, "SELECT dropped_refaults FROM advice WHERE kind = 'dontneed'"),
 			 -1);
 	assert_int_equal(ask(db, "SELECT used FROM advice WHERE kind = 'willneed'"), 20);
 }
 
-/* Some of them were not the job's: nobody knows their way. */
+/* Some of the pages belonged to others: which of them came back is not known. */
 static void test_dropped_strangers(void **state)
 {
 	struct fixture *f = *state;

@@ -44,7 +44,7 @@ static struct store *open_run(const char *db, struct ledger **ret_ledger)
 	return st;
 }
 
-/* Writes intervals and says so, each in one byte, after it was written. */
+/* Writes intervals, and confirms each with one byte after it was written. */
 static void write_intervals(const char *db, uint64_t nr, int said)
 {
 	struct errtext err;
@@ -70,7 +70,7 @@ static void write_intervals(const char *db, uint64_t nr, int said)
 	ledger_free(l);
 }
 
-/* Waits for so many intervals, then for a random moment inside the next ones. */
+/* Waits for that many intervals, then for a random moment in the next ones. */
 static uint64_t wait_for(int said, uint64_t nr, unsigned int microseconds)
 {
 	const struct timespec moment = {.tv_nsec = microseconds * 1000L};
@@ -113,7 +113,7 @@ static void kill_once(const struct scratch *scratch, unsigned int round)
 	snprintf(sql, sizeof(sql), "SELECT sum(rolled) FROM interval WHERE run_id = %lld",
 		 (long long)run);
 	wrote = ask(db, sql);
-	/* All that was said to be written, and at most the one whose word was cut off. */
+	/* All confirmed intervals exist, and at most one more that was not yet confirmed. */
 	assert_in_range(wrote, seen, seen + 1);
 	snprintf(sql, sizeof(sql), "SELECT misses FROM job WHERE slot = 1 AND run_id = %lld",
 		 (long long)run);
@@ -125,7 +125,7 @@ static void kill_once(const struct scratch *scratch, unsigned int round)
 	assert_int_equal(ask(db, sql), test_misses((uint64_t)wrote));
 }
 
-/* Each writer but the first opens the database that the one before it left behind. */
+/* Each writer except the first opens the database that its predecessor left. */
 static void test_killed_writers(void **state)
 {
 	const char *times = getenv("KILLS");
@@ -143,7 +143,7 @@ static void test_killed_writers(void **state)
 	scratch_remove(&scratch);
 }
 
-/* How many runs are marked as cut once the store was opened. */
+/* The number of runs that opening the store marked as cut. */
 static int64_t cut_by_opening(const char *db)
 {
 	struct store_config c = {.path = db};
@@ -173,23 +173,23 @@ static void test_cut_runs_are_known(void **state)
 	}
 	waitpid(pid, NULL, 0);
 	assert_int_equal(cut_by_opening(scratch.db), 1);
-	/* The run of a writer that lives is left alone; said once is enough. */
+	/* The run of a live writer is unchanged, and a cut run is reported once. */
 	assert_int_equal(
 		ask(scratch.db, "SELECT count(*) FROM run WHERE state = 'open' AND id = 1"), 1);
 	assert_int_equal(cut_by_opening(scratch.db), 1);
-	/* Its pid lives, but it is another process. */
+	/* Its pid exists, but as another process. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET writer_start_ticks = writer_start_ticks - "
 					 "1 WHERE id = 1 RETURNING id"),
 			 1);
 	assert_int_equal(cut_by_opening(scratch.db), 2);
-	/* Of another boot of this machine: gone. Of another machine: not for us to say. */
+	/* From another boot of this machine: gone. From another machine: unknown. */
 	assert_int_equal(ask(scratch.db,
 			     "UPDATE run SET state = 'open', writer_boot = 'x' || writer_boot, "
 			     "host = iif(id = 2, 'far', host) RETURNING id"),
 			 1);
 	assert_int_equal(cut_by_opening(scratch.db), 1);
 	assert_int_equal(ask(scratch.db, "SELECT id FROM run WHERE state = 'open'"), 2);
-	/* Its pid counts in another namespace. */
+	/* Its pid is from another namespace. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET state = 'open', writer_pidns = 1, "
 					 "writer_boot = substr(writer_boot, 2) "
 					 "WHERE id = 1 RETURNING id"),

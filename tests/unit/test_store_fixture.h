@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A store and its ledger in a directory of their own, for one cmocka test. Include cmocka first. */
+/* A store and its ledger in a temporary directory, for one cmocka test. Include cmocka first. */
 #ifndef TEST_STORE_FIXTURE_H
 #define TEST_STORE_FIXTURE_H
 

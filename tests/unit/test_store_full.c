@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* A disk that is full, and then is not: a small tmpfs in a mount namespace of the test's own. */
+/* A disk that fills up and is freed again: a small tmpfs in a mount namespace of the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static bool put(const char *name, const char *text)
 	return ok;
 }
 
-/* Without root: a user namespace in which this user and group are themselves. */
+/* Without root: a user namespace that maps only this user and group. */
 static bool enter_namespaces(void)
 {
 	unsigned int uid = geteuid();

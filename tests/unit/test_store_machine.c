@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* What samples tell of the machine, as the database has it. */
+/* The machine's facts from samples in the database. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void test_rows(void **state)
 	assert_true(is_sound(db));
 }
 
-/* First seen in device, changes beside it; the limit as of the end. */
+/* The first values are in device, changes in a table of their own; the limit is that of the end. */
 static void test_changes(void **state)
 {
 	struct fixture *f = *state;
@@ -103,7 +103,7 @@ static void test_changes(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM machine"), 1);
 }
 
-/* A row of several intervals has what was left at the end of the last. */
+/* A merged row has the free memory at the end of its last interval. */
 static void test_merged(void **state)
 {
 	struct fixture *f = *state;
@@ -124,7 +124,7 @@ static void test_merged(void **state)
 	assert_true(is_sound(db));
 }
 
-/* A sample that tells nothing of it makes no row. */
+/* A sample without these facts adds no row. */
 static void test_not_looked_at(void **state)
 {
 	struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* What can be in the way when a database is opened, and the way from one schema to the next. */
+/* Obstacles when a database is opened, and migrations between schemas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void test_new_and_empty(void **state)
 	assert_int_equal(open_at(f, f->scratch.db), 0);
 	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), SCHEMA_NEWEST);
 	assert_int_equal(open_at(f, f->scratch.db), 0);
-	/* A file of no bytes is what a full disk leaves of a new database. */
+	/* A full disk leaves an empty file in place of a new database. */
 	put_file(f->scratch.db, "", 0);
 	assert_int_equal(open_at(f, f->scratch.db), 0);
 	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM run"), 0);
@@ -122,7 +122,7 @@ static void test_damaged(void **state)
 	assert_int_equal(open_at(f, f->scratch.db), 0);
 	fd = open(f->scratch.db, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
-	/* The header stays, the tree of the schema behind it does not. */
+	/* The header is intact, the schema tree after it is not. */
 	memset(bytes, 0xa5, sizeof(bytes));
 	assert_int_equal(pwrite(fd, bytes, sizeof(bytes) - 100, 100), sizeof(bytes) - 100);
 	close(fd);
@@ -151,7 +151,7 @@ static void test_newer_version(void **state)
 	assert_int_equal(open_at(f, f->scratch.db), 0);
 	run_sql(f->scratch.db, "PRAGMA user_version = 700");
 	expect_failure(f, f->scratch.db, -EPROTONOSUPPORT, "its schema has version 700");
-	snprintf(knows, sizeof(knows), "knows version %d", SCHEMA_NEWEST);
+	snprintf(knows, sizeof(knows), "up to version %d", SCHEMA_NEWEST);
 	assert_non_null(strstr(f->err.text, knows));
 	assert_int_equal(ask(f->scratch.db, "PRAGMA user_version"), 700);
 }
@@ -175,7 +175,7 @@ static void test_places(void **state)
 	expect_failure(f, "/proc/version/x.db", -ENOTDIR, "Not a directory");
 }
 
-/* Permissions do not stop root: there the store acts for a user, whom they do. */
+/* Permissions do not stop root, so the store acts for a user here. */
 static void test_no_permission(void **state)
 {
 	struct fixture *f = *state;
@@ -194,7 +194,7 @@ static void test_no_permission(void **state)
 	assert_int_equal(store_open(&c, &st, &f->err), -EACCES);
 	assert_non_null(strstr(f->err.text, "Permission denied (as "));
 	assert_int_equal(chmod(f->scratch.db, 0644), 0);
-	/* The file may be written, but nothing be created beside it. */
+	/* The file is writable, but its directory is not. */
 	assert_int_equal(chmod(f->scratch.dir, 0555), 0);
 	assert_int_equal(store_open(&c, &st, &f->err), -EACCES);
 	assert_non_null(strstr(f->err.text, f->scratch.db));
@@ -225,14 +225,14 @@ static void test_migration_steps(void **state)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(migrate_apply(db, path, invented, 1, &f->err), 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 1);
-	/* From the old version to the new one, with what was in it. */
+	/* From the old version to the new one, keeping the content. */
 	assert_int_equal(migrate_apply(db, path, invented, 3, &f->err), 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
 	assert_int_equal(ask(path, "SELECT b FROM t"), 2);
 	assert_int_equal(ask(path, "SELECT count(*) FROM u"), 0);
 	assert_int_equal(migrate_apply(db, path, invented, 3, &f->err), 0);
 	assert_int_equal(migrate_apply(db, path, invented, 2, &f->err), -EPROTONOSUPPORT);
-	/* A step that fails takes with it what it began. */
+	/* A failed step rolls back what it began. */
 	assert_true(migrate_apply(db, path, broken, 4, &f->err) < 0);
 	assert_int_equal(ask(path, "PRAGMA user_version"), 4);
 	assert_int_equal(ask(path, "SELECT a FROM t"), 1);
@@ -245,7 +245,7 @@ struct intruder {
 	int visits;
 };
 
-/* Another program makes the tables while the first looks what is there. */
+/* Another program creates the tables while the first one checks for them. */
 static int intrude(unsigned int event, void *ctx, void *stmt, void *ns)
 {
 	struct intruder *in = ctx;
@@ -282,7 +282,7 @@ static void test_created_while_looking(void **state)
 	assert_int_equal(ask(f->scratch.db, "SELECT count(*) FROM t"), 1);
 }
 
-/* Many at once on a database that is not there yet: all get in. */
+/* Many processes open a database that does not exist yet: all succeed. */
 static void test_created_by_many(void **state)
 {
 	enum { CHILDREN = 6, ROUNDS = 5 };
@@ -300,7 +300,8 @@ static void test_created_by_many(void **state)
 				char byte;
 				int ret;
 
-				/* Ends when the parent closes it: all start together. */
+				/* The read returns when the parent closes its end: all start
+				 * together. */
 				close(go[1]);
 				ret = read(go[0], &byte, 1) ? 1 : open_at(f, f->scratch.db);
 				if (ret)

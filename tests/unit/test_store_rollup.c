@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* Old intervals are merged: the sums stay, the rows do not grow without end. */
+/* Merging old intervals keeps the sums and bounds the number of rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,8 @@ static void write_one(struct fixture *f, uint64_t n, uint64_t spread, uint64_t s
 		fail_msg("%s", err.text);
 }
 
-/* Four intervals become one of the length that those after them have, and the run says so. */
+/* Four fine intervals become one of the length of the later ones, which becomes the run's
+ * interval. */
 static void test_fine_beginning(void **state)
 {
 	const uint64_t fine_ns = SECOND_NS / 4;
@@ -96,7 +97,7 @@ static void test_fine_beginning(void **state)
 		ledger_apply(f->l, &t.s);
 		assert_int_equal(store_write(f->st, f->l, &t.s, &err), 0);
 	}
-	/* Some with each interval, in their order. */
+	/* Each interval merges some rows, in order. */
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 4"), 10);
 	assert_int_equal(ask(db, "SELECT interval_ns FROM run"), SECOND_NS);
 	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, &err), 0);
@@ -111,7 +112,7 @@ static void test_fine_beginning(void **state)
 			 test_misses(490) - 2 * 490);
 }
 
-/* Marks make more rows in the fine beginning than are merged before their minutes are due. */
+/* Marks add more rows at the fine beginning than are merged before their minutes are due. */
 static void test_crowded_beginning(void **state)
 {
 	const uint64_t fine_ns = SECOND_NS / 40, nr_fine = 120 * 40, nr = nr_fine + 1100;
@@ -153,7 +154,7 @@ static void test_sums_stay(void **state)
 			assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i "
 						 "JOIN job ON job.id = job_id WHERE slot = 1"),
 					 test_misses(n + 1));
-			/* All files of an interval fit: theirs stay too. */
+			/* All files of an interval fit: their rows stay too. */
 			assert_int_equal(ask(db, "SELECT sum(misses) FROM file_interval"),
 					 test_misses(n + 1) - 2 * ((int64_t)n + 1));
 			assert_int_equal(ask(db, "SELECT sum(misses) FROM directory_interval"),
@@ -163,7 +164,7 @@ static void test_sums_stay(void **state)
 	assert_int_equal(ask(db, "SELECT sum(duration_ns) FROM interval"), nr * SECOND_NS);
 	assert_int_equal(ask(db, "SELECT sum(read_on_ns) FROM interval"), nr * SECOND_NS / 2);
 	assert_int_equal(ask(db, "SELECT sum(cpu_ns) FROM job_interval"), nr * 1000);
-	/* Full rows for the last 30 s, of 10 s up to 200 s, of 50 s before. */
+	/* Full rows for the last 30 s, rows of 10 s up to 200 s, of 50 s before. */
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 1"), 30);
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 10"), 17);
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled = 50"), 16);
@@ -171,9 +172,9 @@ static void test_sums_stay(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval WHERE rolled > 1 AND "
 				 "start_ns % duration_ns != 0"),
 			 0);
-	/* Nothing of the merged rows is left behind. */
+	/* No parts of the merged rows remain. */
 	assert_int_equal(ask(db, "SELECT count(*) FROM job_interval"), 2 * (30 + 17 + 16));
-	/* Not measured stays NULL through every merge. */
+	/* NULL (not measured) stays NULL through every merge. */
 	assert_int_equal(ask(db, "SELECT count(delayed_hits) FROM job_interval"), 0);
 	assert_true(is_sound(db));
 }
@@ -201,7 +202,7 @@ static void test_merged_rows_keep_the_top_files(void **state)
 				 "JOIN interval ON id = interval_id WHERE rolled = 10 AND "
 				 "start_ns < 360000000000 GROUP BY interval_id)"),
 			 2);
-	/* Of the jobs nothing is trimmed. */
+	/* Rows of jobs are never trimmed. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i "
 				 "JOIN job ON job.id = job_id WHERE slot = 1"),
 			 test_misses(400));
@@ -259,7 +260,7 @@ static void test_short_intervals(void **state)
 	assert_int_equal(ask(db, "SELECT sum(rolled) FROM interval"), 600);
 }
 
-/* The second merge never overtakes the first, even when it is due at once. */
+/* The second merge never overtakes the first, even if it is due at once. */
 static void test_tiers_that_meet(void **state)
 {
 	struct store_limits limits = small_limits();
@@ -279,7 +280,7 @@ static void test_tiers_that_meet(void **state)
 	assert_true(is_sound(db));
 }
 
-/* Intervals longer than a bucket have nothing to be merged with. */
+/* Intervals longer than a bucket are not merged. */
 static void test_long_intervals(void **state)
 {
 	const struct store_limits limits = small_limits();

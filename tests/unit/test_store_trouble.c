@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: store account db access */
-/* What can happen to a store during a run: locks, readers, a file that goes away, another user. */
+/* Trouble during a run: locks, readers, a deleted file, another user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static sqlite3 *open_raw(const char *db)
 	return c;
 }
 
-/* A locked database costs a row of the timeline and nothing else. */
+/* A locked database costs one row of the timeline and nothing else. */
 static void test_locked_interval_is_made_up_for(void **state)
 {
 	struct fixture *f = *state;
@@ -33,7 +33,7 @@ static void test_locked_interval_is_made_up_for(void **state)
 	other = open_raw(db);
 	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(write_one(f, 1, 12), -EBUSY);
-	assert_non_null(strstr(f->err.text, "another program keeps it locked"));
+	assert_non_null(strstr(f->err.text, "another program has locked it"));
 	assert_non_null(strstr(f->err.text, db));
 	assert_int_equal(write_one(f, 2, 12), -EBUSY);
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
@@ -43,7 +43,7 @@ static void test_locked_interval_is_made_up_for(void **state)
 	assert_int_equal(ask(db, "SELECT loss_intervals FROM run"), 2);
 	assert_int_equal(ask(db, "SELECT count(*) FROM interval"), 2);
 	assert_true(adds_up(db));
-	/* The end can be tried again too. */
+	/* The end can be retried too. */
 	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(store_end(f->st, f->l, &(struct store_end){0}, &f->err), -EBUSY);
 	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
@@ -53,7 +53,7 @@ static void test_locked_interval_is_made_up_for(void **state)
 	assert_int_equal(scratch_files(&f->scratch, false), 1);
 }
 
-/* What SQLite says of the row that failed is said, though others would follow it. */
+/* SQLite's message about the failed row is reported, even if later rows fail too. */
 static void test_message_of_the_failed_row(void **state)
 {
 	struct fixture *f = *state;
@@ -75,7 +75,7 @@ static void test_message_of_the_failed_row(void **state)
 	assert_true(adds_up(f->scratch.db));
 }
 
-/* A reader in the middle of its transaction neither stops the writer nor sees it. */
+/* A reader in a transaction neither stops the writer nor sees its changes. */
 static void test_reader_does_not_stop_the_writer(void **state)
 {
 	struct fixture *f = *state;
@@ -123,7 +123,8 @@ static void test_moved_away(void **state)
 			 test_misses(3));
 }
 
-/* Run by root for a user: what is made is his, and what he may not write is not written. */
+/* Run by root for a user: new files belong to the user, and files the user may not write are not
+ * written. */
 static void test_belongs_to_the_user(void **state)
 {
 	struct fixture *f = *state;
@@ -153,7 +154,7 @@ static void test_belongs_to_the_user(void **state)
 		assert_int_equal(sb.st_uid, 65534);
 		assert_int_equal(sb.st_gid, 65534);
 	}
-	/* The rights of the caller are its own again. */
+	/* The caller has its own rights again. */
 	snprintf(name, sizeof(name), "%s/mine", f->scratch.dir);
 	assert_int_equal(mkdir(name, 0700), 0);
 	assert_int_equal(stat(name, &sb), 0);
@@ -162,8 +163,9 @@ static void test_belongs_to_the_user(void **state)
 	end_ok(f, &(struct store_end){0});
 	assert_int_equal(chown(f->scratch.db, 0, 0), 0);
 	assert_int_equal(store_open(&c, &f->st, &f->err), -EPERM);
-	assert_non_null(strstr(f->err.text, "belongs to user 0, and user 65534"));
-	/* Rights to it, of a group or of all, do not help. */
+	assert_non_null(
+		strstr(f->err.text, "belongs to user 0, and cachemon writes as user 65534"));
+	/* Write permission for the group or for everybody does not help. */
 	assert_int_equal(chmod(f->scratch.db, 0666), 0);
 	assert_int_equal(store_open(&c, &f->st, &f->err), -EPERM);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the store share: a directory that goes away, a run, samples whose sums are
- * known, and questions to a database through a connection of their own.
+ * Shared by the tests of the store: a temporary directory, a run, samples with known sums, and
+ * queries through another connection.
  */
 #ifndef TEST_STORE_UTIL_H
 #define TEST_STORE_UTIL_H
@@ -105,8 +105,8 @@ struct test_sample {
 	char paths[SAMPLE_FILES][64];
 };
 
-/* Interval n of a run: 5 files of a set of spread, each with misses 1 + n % 7, lookups ten times.
- */
+/* Interval n of a run: 5 files out of spread; each has 1 + n % 7 misses and ten times as many
+ * lookups. */
 static inline void test_sample(struct test_sample *t, uint64_t n, uint64_t spread)
 {
 	static const struct sample_filesystem filesystem = {.dev = 259 << 20 | 3,
@@ -165,7 +165,7 @@ static inline int64_t test_misses(uint64_t intervals)
 	return sum;
 }
 
-/* The first column of the first row; -1 when it is NULL, -2 when it cannot be had. */
+/* The first column of the first row; -1 for NULL, -2 on failure. */
 static inline int64_t ask(const char *db, const char *sql)
 {
 	sqlite3 *c = NULL;
@@ -191,7 +191,7 @@ static inline bool is_sound(const char *db)
 	       ask(db, "SELECT count(*) FROM pragma_foreign_key_check") == 0;
 }
 
-/* job = its directories, in two counters that the samples move. */
+/* job = sum of its directories, for two counters that the samples change. */
 static inline bool adds_up(const char *db)
 {
 	return ask(db, "SELECT count(*) FROM job JOIN (SELECT job_id, sum(misses) AS m, "

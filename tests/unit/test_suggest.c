@@ -27,7 +27,7 @@ static void nearest(void **state)
 		{"run", "runs"},
 		{"dcotro", "doctor"},  /* two edits */
 		{"dcotor-", "doctor"}, /* a swap and an insertion */
-		{"self", "selftest"},  /* the only one that begins so */
+		{"self", "selftest"},  /* the only one with that prefix */
 		{"rep", "report"},
 		{"r", NULL}, /* begins two */
 		{"", NULL},

@@ -41,7 +41,7 @@ static void empty_text(void **state)
 	free(text);
 }
 
-/* As it is left when no stream could be had. */
+/* The state after the stream could not be opened. */
 static void no_stream(void **state)
 {
 	struct text_builder b = {0};

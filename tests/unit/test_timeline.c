@@ -83,7 +83,7 @@ static bool may_fall(int c)
 	return c == C_resident_unused || (c >= C_window_log2_0 && c <= C_window_log2_15);
 }
 
-/* All of each counter is in the buckets and the rest, and no count is below 0. */
+/* Buckets and rest add up to each counter, and no count is negative. */
 static void assert_adds_up(const struct world *w)
 {
 	int64_t cpu_ns = w->t.rest.cpu_ns.value;
@@ -113,7 +113,7 @@ static void assert_adds_up(const struct world *w)
 	assert_int_equal(facts[2], w->intervals);
 }
 
-/* A count that is taken back had been given before: sums from the start never fall below 0. */
+/* A count that is taken back was given before: sums since the start are never negative. */
 static void fill(struct world *w, struct timeline_bucket *b)
 {
 	for (int c = 0; c < C_NR; c++) {
@@ -122,7 +122,7 @@ static void fill(struct world *w, struct timeline_bucket *b)
 			b->counts.c[c] = -(int64_t)draw(w, (uint64_t)w->total.c[c] + 1);
 	}
 	b->cpu_ns.value = (int64_t)draw(w, 1000);
-	/* Misses that were asked for earlier. */
+	/* Misses of earlier lookups. */
 	if (b->counts.c[C_misses] >
 	    b->counts.c[C_lookups] + w->total.c[C_lookups] - w->total.c[C_misses])
 		b->counts.c[C_lookups] = b->counts.c[C_misses];
@@ -154,7 +154,7 @@ static void any_run_adds_up(void **state)
 	}
 }
 
-/* A day: minutes, then the last quarter of an hour in seconds. */
+/* A day: minutes, then the last 15 minutes in seconds. */
 static void buckets_are_of_about_equal_length(void **state)
 {
 	struct world *w = *state;
@@ -230,7 +230,7 @@ static void what_no_interval_has_is_the_rest(void **state)
 	assert_adds_up(w);
 }
 
-/* What is not measured stays so; what a slice did not see is not known of its bucket alone. */
+/* Not measured stays so; what a slice missed is unknown only in its bucket. */
 static void unknown_is_not_zero(void **state)
 {
 	struct world *w = *state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report account access */
-/* Hints and help on small screens: nothing is cut, and all can be read. */
+/* Hints and help on small screens: nothing is cut, and everything can be reached. */
 #include "fixtures/report/paint.h"
 
 #include <locale.h>
 
-/* What does not fit is left out whole. */
+/* A hint that does not fit is left out whole. */
 static void hints_are_not_cut(void **state)
 {
 	struct top_session s = begun(*state);
@@ -19,7 +19,7 @@ static void hints_are_not_cut(void **state)
 	top_session_end(&s);
 }
 
-/* Its words, those of a screen of 40 columns line by line. */
+/* The words of the help; up to 40 columns line by line. */
 static void help_words(struct top_session *s, int columns, int rows, char *ret, size_t size)
 {
 	char *text = painted(s, columns, rows, true, true);
@@ -31,7 +31,7 @@ static void help_words(struct top_session *s, int columns, int rows, char *ret, 
 	free(text);
 }
 
-/* All of the help can be read on a small screen: nothing is cut, and the rest is below. */
+/* On a small screen the whole help can be read by scrolling; nothing is cut. */
 static void help_is_read_to_its_end(void **state)
 {
 	enum { SIZE = 4096, ROWS = 10 };
@@ -55,7 +55,7 @@ static void help_is_read_to_its_end(void **state)
 		assert_true(s.view.help);
 	}
 	assert_non_null(strstr(narrow, "not measured"));
-	/* It goes no further, so that the way back begins at once. */
+	/* It stops at the end, so that the first step back moves. */
 	top_session_around(&s, &paper, &around);
 	top_view_key(&s.view, TOP_KEY_DOWN, &around);
 	help_words(&s, 40, ROWS, wide, SIZE);

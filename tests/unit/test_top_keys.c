@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report access */
-/* Keys change the view as docs/top.md has it: one table of a key, what it is pressed in front of,
- * and what is different after it. */
+/* Keys change the view as in docs/top.md: a table of keys, the view in which each is pressed,
+ * and the changes it makes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -121,9 +121,9 @@ static void filter_is_typed(void **state)
 	assert_true(v.help);
 	assert_string_equal(PRESS('/', 'a', TOP_KEY_ESCAPE).filter, "");
 	assert_string_equal(PRESS('/', 'a', TOP_KEY_ENTER, TOP_KEY_ESCAPE).filter, "");
-	/* What there was is typed on at. */
+	/* Typing continues after the existing text. */
 	assert_string_equal(PRESS('/', 'a', TOP_KEY_ENTER, '/', 'b').filter, "ab");
-	/* What is no character of text is none of the filter. */
+	/* Keys that are not text do not enter the filter. */
 	assert_string_equal(PRESS('/', 'a', 1, TOP_KEY_UP, TOP_KEY_TAB).filter, "a");
 }
 
@@ -186,7 +186,7 @@ static void times_are_gone_to(void **state)
 {
 	static const struct {
 		const char *text;
-		int64_t ms; /* -1: is refused */
+		int64_t ms; /* -1: refused */
 	} times[] = {
 		{"90", 90000},
 		{"0", 0},
@@ -213,7 +213,7 @@ static void times_are_gone_to(void **state)
 		{"--2", -1},
 		{"+-2", -1},
 		{"@", -1},
-		/* It began at 22:13:20.5. */
+		/* The run began at 22:13:20.5. */
 		{"@22:14", 39500},
 		{"@22:13:30", 9500},
 		{"@00:00", 0},
@@ -286,20 +286,20 @@ static void zooms_out(void **state)
 		assert_string_equal(v.filter, "");
 		assert_int_equal(PRESS('z', keys[i], keys[i], keys[i]).level, TOP_JOBS);
 	}
-	/* One thing at a time: detail and typed filter, then the zoom. */
+	/* One step at a time: detail and typed filter, then the zoom. */
 	v = PRESS('2', 'z', TOP_KEY_ENTER, '/', 'c', TOP_KEY_ENTER, TOP_KEY_ESCAPE);
 	assert_int_equal(v.level, TOP_FILES);
 	assert_false(v.detail);
 	assert_string_equal(v.filter, "/a/b/");
 	assert_string_equal(PRESS('2', 'z', '/', 'c', TOP_KEY_ESCAPE).filter, "/a/b/");
-	/* Another level is all of it. */
+	/* Changing the level resets all of it. */
 	static const uint32_t leaving[] = {'1', '2', TOP_KEY_TAB, TOP_KEY_BACK_TAB};
 	for (size_t i = 0; i < sizeof(leaving) / sizeof(leaving[0]); i++) {
 		v = PRESS('2', 'z', leaving[i]);
 		assert_string_equal(v.filter, "");
 		assert_int_equal(v.nr_zooms, 0);
 	}
-	/* A job of another run, and back to the one before. */
+	/* A job of another run, and back to the previous one. */
 	v = PRESS('[', '0', 'z');
 	assert_int_equal(v.level, TOP_DIRECTORIES);
 	assert_int_equal(v.run_id, 9);
@@ -307,7 +307,7 @@ static void zooms_out(void **state)
 	v = PRESS('0', 'z', TOP_KEY_BACKSPACE);
 	assert_int_equal(v.level, TOP_RUNS);
 	assert_int_equal(v.run_id, 4);
-	/* A filter that was typed is kept as ever. */
+	/* A typed filter is kept as usual. */
 	assert_string_equal(PRESS('2', '/', 'q', TOP_KEY_ENTER, '3').filter, "q");
 	assert_string_equal(PRESS('2', '/', 'q', TOP_KEY_ENTER, 'z', '1').filter, "q");
 }
@@ -335,7 +335,7 @@ static void leaves(void **state)
 	struct top_view v = top_view_new();
 
 	assert_true(top_view_key(&v, 'q', &around));
-	/* A q that is typed, or that leaves the help, is none. */
+	/* A typed q, or a q that leaves the help, does not quit. */
 	assert_false(PRESS('?', 'q').help);
 	assert_string_equal(PRESS('/', 'q').filter, "q");
 }

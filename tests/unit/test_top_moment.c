@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report account access */
-/* What is read of a run at a moment: which intervals, rates, what is absent, estimates, bounds. */
+/* The values read for a moment of a run: which intervals, rates, absent values, estimates,
+ * bounds. */
 #include "fixtures/report/top.h"
 
 static const struct top_row *row_of(const struct top_moment *m, const char *name)
@@ -89,7 +90,7 @@ static void figures_are_rates(void **state)
 	/* Not measured is not 0. */
 	expect_shown(&m, "train", TOP_EVICTED, "-");
 	expect_shown(&m, "train", TOP_ACCURACY, "-");
-	/* A quarter is more than nothing, and nothing is 0. */
+	/* A quarter per second is more than 0, and 0 is 0. */
 	expect_shown(&m, "(others)", TOP_LOOKUPS, "<1");
 	expect_shown(&m, "(others)", TOP_MISSES, "0");
 	top_moment_free(&m);
@@ -101,7 +102,7 @@ static void job_without_a_row(void **state)
 
 	made_interval(*state, 1, 0, S, S);
 	m = moment_at(*state, TOP_JOBS, TOP_NEWEST, 0);
-	/* Nobody wrote that it did nothing. */
+	/* A missing row does not mean that it did nothing. */
 	expect_shown(&m, "train", TOP_LOOKUPS, "-");
 	expect_shown(&m, "train", TOP_CPU, "-");
 	top_moment_free(&m);
@@ -112,7 +113,8 @@ static void short_intervals_are_one(void **state)
 	struct fixture *f = *state;
 	struct top_moment m;
 
-	/* The maps filled at 1.3 and 1.6: what ends at 2 is the whole second. */
+	/* The maps filled at 1.3 and 1.6: the interval that ends at 2 counts as the whole
+	 * second. */
 	made_interval(f, 1, 0, S, S);
 	made_interval(f, 2, S, 3 * S / 10, 3 * S / 10);
 	made_interval(f, 3, 13 * S / 10, 3 * S / 10, 3 * S / 10);
@@ -139,7 +141,7 @@ static void sliced(struct fixture *f)
 	made_job(f, 3, 1, 100, 20, 1000);
 }
 
-/* What only the hook sees is not known of a moment in which it was ever off. */
+/* Values that only the hook measures are unknown if it was off at any time of the moment. */
 static void sliced_is_absent(void **state)
 {
 	struct top_moment m;
@@ -152,7 +154,7 @@ static void sliced_is_absent(void **state)
 	expect_shown(&m, "train", TOP_LOOKUPS, "-");
 	expect_shown(&m, "train", TOP_HITS, "-");
 	top_moment_free(&m);
-	/* The first second was whole. */
+	/* In the first second the hook was on throughout. */
 	m = moment_at(*state, TOP_JOBS, 0, 0);
 	expect_shown(&m, "train", TOP_LOOKUPS, "500");
 	top_moment_free(&m);
@@ -209,7 +211,7 @@ static void files_and_their_rest(void **state)
 	expect_shown(&m, "[all other files]", TOP_LOOKUPS, "9");
 	expect_shown(&m, "[all other files]", TOP_MISSES, "10");
 	top_moment_free(&m);
-	/* Other files may be in each of the directories. */
+	/* Each directory may contain other files. */
 	m = moment_at(f, TOP_DIRECTORIES, TOP_NEWEST, 0);
 	assert_int_equal(m.nr_rows, 4);
 	expect_shown(&m, "/a", TOP_LOOKUPS, ">=70");
@@ -239,7 +241,7 @@ static void directories_are_exact(void **state)
 	expect_shown(&m, "[all other directories]", TOP_LOOKUPS, "10");
 	expect_shown(&m, "[all other directories]", TOP_MISSES, "5");
 	top_moment_free(&m);
-	/* One over time is of the same sums. */
+	/* The course of a directory has the same sums. */
 	m = moment_at(f, TOP_DIRECTORIES, TOP_NEWEST, 0);
 	{
 		static struct top_series series;
@@ -251,7 +253,7 @@ static void directories_are_exact(void **state)
 	top_moment_free(&m);
 }
 
-/* What was recorded before there were sums of directories: in a database without the table too. */
+/* Recorded before there were sums of directories: also in a database without the table. */
 static void directories_of_before(void **state)
 {
 	struct fixture *f = *state;

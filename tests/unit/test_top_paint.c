@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report account access */
-/* What is seen: the order of rows, the filter, columns by width, every size, hostile names; and
- * that a moment is the same frame while it is the newest and later. */
+/* What a frame shows: the order of rows, the filter, columns by width, all sizes, hostile names;
+ * and that a moment gives the same frame while it is the newest and later. */
 #include "fixtures/report/paint.h"
 
 #include <locale.h>
@@ -27,7 +27,7 @@ static void expect_has(struct top_session *s, const char *text, bool has)
 	free(is);
 }
 
-/* Names of rows in their order. */
+/* The names of the rows, in order. */
 static void expect_order(struct top_session *s, const char *const names[])
 {
 	struct errtext err;
@@ -65,7 +65,7 @@ static void whole_frame(void **state)
 		     "       -        10 /b/three\n"
 		     "  83.3 %         5 /a/two\n"
 		     "  96.2 %         5 [all other files]\n\n");
-	/* As much of it as there is room for. */
+	/* As much as fits. */
 	expect_frame(&s, 33, 4,
 		     "run 1  train o  22:13:22  0:00:02\n"
 		     "HITS 80.0 %  MISSES/s 40\n"
@@ -106,7 +106,7 @@ static void moments_do_not_change(void **state)
 	char *live, *later;
 
 	two_seconds(f);
-	/* Runs as a whole are as of now. */
+	/* Whole runs show the present. */
 	for (enum top_level level = TOP_JOBS; level < TOP_NR_LEVELS; level++) {
 		s.view.level = level;
 		s.view.detail = true;
@@ -127,7 +127,7 @@ static void moments_do_not_change(void **state)
 	top_session_end(&s);
 }
 
-/* Jobs and, where there is room, the files that were waited for longest; only jobs are chosen. */
+/* Jobs and, if there is room, the files with the longest waits; only jobs can be selected. */
 static void files_beside_jobs(void **state)
 {
 	struct top_session s = begun(*state);
@@ -144,7 +144,7 @@ static void files_beside_jobs(void **state)
 	assert_string_equal(s.frame.files[1].name, "/a/two");
 	assert_string_equal(s.frame.files[2].name, "/a/one");
 	assert_string_equal(s.frame.files[3].name, "[all other files]");
-	/* A table of files has the whole width. */
+	/* A table of files uses the whole width. */
 	s.view.level = TOP_FILES;
 	expect_has(&s, "\u25beWAITED/s", false);
 	assert_null(s.frame.files);
@@ -190,13 +190,13 @@ static void rows_are_ordered(void **state)
 	s.view.reversed = true;
 	ORDER(&s, "/a/two", "/b/three", "/a/one", "[all other files]");
 	top_view_sort(&s.view, "hits");
-	/* Without lookups there is no ratio: it comes last, whichever way. */
+	/* Without lookups there is no ratio: such rows come last in both directions. */
 	ORDER(&s, "/a/one", "/a/two", "/b/three", "[all other files]");
 	s.view.reversed = true;
 	ORDER(&s, "/a/two", "/a/one", "/b/three", "[all other files]");
 	top_view_sort(&s.view, "name");
 	ORDER(&s, "/a/one", "/a/two", "/b/three", "[all other files]");
-	/* Alike in that: by lookups, then as they were recorded. */
+	/* Ties: by lookups, then in recorded order. */
 	fixture_sql(*state, "UPDATE file_interval SET lookups = 70 WHERE file_id = 2;"
 			    "UPDATE file_interval SET lookups = 40 WHERE file_id = 3");
 	top_view_sort(&s.view, "wasted");
@@ -367,11 +367,11 @@ static void wide_characters_fit(void **state)
 	assert_non_null(out);
 	assert_int_equal(top_canvas_new(5, 4, true, &c), 0);
 	assert_int_equal(top_put(&c, 0, 0, 5, TOP_PLAIN, "\u65e5\u672c\u8a9e"), 4);
-	/* What combines takes no room. */
+	/* Combining characters take no column. */
 	assert_int_equal(top_put(&c, 1, 0, 5, TOP_PLAIN, "e\u0301x"), 2);
 	assert_int_equal(top_put_tail(&c, 2, 0, 5, TOP_PLAIN, "ab\u65e5\u672c"), 5);
 	assert_int_equal(top_put_right(&c, 3, 0, 5, TOP_PLAIN, "ab"), 5);
-	/* Outside there is nothing. */
+	/* Output outside of the canvas is ignored. */
 	top_put(&c, 7, 0, 5, TOP_PLAIN, "x");
 	top_put(&c, 0, -3, 5, TOP_PLAIN, "");
 	top_canvas_write(&c, out);
@@ -392,7 +392,7 @@ static void gaps_are_seen(void **state)
 		made_job(f, i, 1, 100, i == 3 ? 0 : 10, 1000);
 	}
 	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id = 2");
-	/* Most, none there, nothing, most. */
+	/* Maximum, no row, zero, maximum. */
 	expect_has(&s, "\u2588-\u2581\u2588", true);
 	top_session_end(&s);
 }
@@ -412,7 +412,7 @@ static void last_line_tells(void **state)
 	strcpy(s.view.typed, "1:0");
 	expect_has(&s, "go to: 1:0_", true);
 	s.view.help = true;
-	expect_has(&s, "quit; leave the help", true);
+	expect_has(&s, "quit; close the help", true);
 	top_session_end(&s);
 }
 

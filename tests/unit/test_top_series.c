@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report account access */
-/* The course of a row over a run: gaps, and that step by step is what it is at once. */
+/* The values of a row over the time of a run: gaps, and that loading step by step gives the same
+ * as loading at once. */
 #include "fixtures/report/top.h"
 
 static void series_have_gaps(void **state)
@@ -29,7 +30,7 @@ static void series_have_gaps(void **state)
 	assert_int_equal(top_series_load(f->sql, &m, TOP_DIRECTORIES, 1, series, &err), 0);
 	assert_int_equal(series->counts[2].c[C_misses], 4);
 	top_moment_free(&m);
-	/* Of an earlier moment it ends there. */
+	/* For an earlier moment it ends there. */
 	m = moment_at(f, TOP_JOBS, 7 * S, 0);
 	assert_int_equal(top_series_load(f->sql, &m, TOP_FILES, 1, series, &err), 0);
 	assert_true(series->known[0] && !series->known[1]);
@@ -37,7 +38,7 @@ static void series_have_gaps(void **state)
 	free(series);
 }
 
-/* Step by step is what it is at once: also over a merge, and for another row. */
+/* Step by step gives the same as at once, also across a merge and for another row. */
 static void series_go_on(void **state)
 {
 	struct fixture *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: top report account access */
-/* What a session asks of the database: the worst moment, the jobs of all runs, no more than has
- * changed. */
+/* The queries of a session: the worst moment, the jobs of all runs, and only as many queries as
+ * there are changes. */
 #include "fixtures/report/top.h"
 
 static struct top_session begun(struct fixture *f)
@@ -58,7 +58,7 @@ static void other_runs(void **state)
 	load(&s);
 	assert_int_equal(s.moment.model.run.id, 5);
 	assert_int_equal(s.moment.nr_history, 0);
-	/* There is none after it. */
+	/* There is no run after it. */
 	s.view.run_steps = 3;
 	load(&s);
 	assert_int_equal(s.moment.model.run.id, 5);
@@ -77,7 +77,7 @@ static void jobs_of_all_runs(void **state)
 	struct top_session s = begun(f);
 
 	ten_seconds(f);
-	/* Two hundred runs, the seventh newest of which is still written. */
+	/* Two hundred runs, the seventh newest of which is still being written. */
 	fixture_sql(f, "CREATE TEMP TABLE t AS SELECT * FROM run");
 	for (int i = 2; i <= 200; i++)
 		fixture_sql(
@@ -92,7 +92,7 @@ static void jobs_of_all_runs(void **state)
 	assert_int_equal(s.frame.nr_rows, TOP_RUNS_MAX);
 	assert_string_equal(s.frame.rows[0].name, "run 194, being recorded: job194");
 	assert_string_equal(s.frame.rows[1].name, "run 200: job200");
-	/* Over the whole run, and not the length of the moment. */
+	/* Over the whole run, not only the moment. */
 	assert_string_equal(shown(&s.moment, s.frame.rows[1].row, TOP_MISSES), "200");
 	assert_string_equal(shown(&s.moment, s.frame.rows[1].row, TOP_LOOKUPS), "1.00k");
 	s.view.cursor = 1;
@@ -113,7 +113,7 @@ static void jobs_of_all_runs(void **state)
 
 static int count_statement(unsigned int type, void *nr, void *statement, void *sql)
 {
-	/* Whether the database has changed is asked every time. */
+	/* Every refresh checks whether the database has changed. */
 	if (!strstr(sql, "data_version"))
 		++*(int *)nr;
 	return 0;

@@ -106,7 +106,7 @@ static void an_event_with_fields_of_another_kind_is_refused(void **state)
 	assert_int_equal(trace_encode(&c, &high, sizeof(data), data), -EINVAL);
 }
 
-/* Every cut of an event is an error, and what had no room left nothing behind in the coder. */
+/* Every truncated event is an error, and an event that did not fit leaves the coder unchanged. */
 static void cut_short_or_without_room(void **state)
 {
 	uint8_t data[TRACE_EVENT_BYTES], small[TRACE_EVENT_BYTES];
@@ -130,7 +130,7 @@ static void cut_short_or_without_room(void **state)
 	}
 }
 
-/* No event is longer than it is said to be: all its numbers at their widest. */
+/* The longest event, with all numbers at their maximum, is not longer than the limit. */
 static void the_longest_event_fits(void **state)
 {
 	struct trace_event e = {.kind = TRACE_WINDOW,
@@ -160,7 +160,7 @@ static void the_longest_event_fits(void **state)
 	assert_true(trace_encode(&d, &map, sizeof(data), data) > 0);
 }
 
-/* Whatever the bytes are: an event or an error, and no read beyond them. */
+/* Any bytes give an event or an error, and no read beyond them. */
 static void random_bytes_are_events_or_errors(void **state)
 {
 	unsigned int seed = 20, round, i, size;
@@ -174,7 +174,7 @@ static void random_bytes_are_events_or_errors(void **state)
 		size_t at = 0;
 
 		size = 1 + rand_r(&seed) % 64;
-		data = malloc(size); /* of its own size: a sanitizer sees a step beyond it */
+		data = malloc(size); /* exact size: a sanitizer detects a read beyond it */
 		assert_non_null(data);
 		for (i = 0; i < size; i++)
 			data[i] = rand_r(&seed) >> 8;

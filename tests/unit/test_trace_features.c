@@ -46,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Asked is 64 KiB each time; there is what was appended since. */
+/* Each call requests 64 KiB and gets what was appended since. */
 static void a_log_that_grows(void **state)
 {
 	struct trace *t = *state;
@@ -58,7 +58,7 @@ static void a_log_that_grows(void **state)
 		add(t, TRACE_SIZE, size + 8400, 0);
 		add(t, TRACE_READ, size, 65536);
 		size += 8400;
-		add(t, TRACE_READ, size, 65536); /* nothing is there yet */
+		add(t, TRACE_READ, size, 65536); /* the file is still empty */
 	}
 	assert_int_equal(name_of(t, size, &f), PATTERN_append_follow);
 	assert_true(f.value[F_reads] == 200);
@@ -77,12 +77,12 @@ static void a_file_of_many_pages(void **state)
 	for (uint64_t pos = 0; pos < size; pos += 1 << 20)
 		add(t, TRACE_READ, pos, 1 << 20);
 	assert_int_equal(name_of(t, size, &f), PATTERN_scan_once);
-	/* 8192 of 100000 pages are looked at. */
+	/* 8192 of 100000 pages are touched. */
 	assert_true(fabs(f.value[F_coverage] - 1) < 0.05);
 	assert_true(f.value[F_growth_share] == 0);
 }
 
-/* Touches that mapped pages count as the faults do; what else there is of a fault does not. */
+/* Touches that mapped pages count like faults; other events of a fault do not. */
 static void touches_of_a_mapping(void **state)
 {
 	struct trace *t = *state;
@@ -95,7 +95,7 @@ static void touches_of_a_mapping(void **state)
 		add(t, TRACE_FAULT, page, 0)->flags = TRACE_RETRY;
 		add(t, TRACE_MAP, page, 16)->map.touched = page + 1;
 		add(t, TRACE_MAP, page + 16, 16)->map.touched = page + 16 + 1;
-		add(t, TRACE_MAP, page + 16, 16); /* by whose touch is not known */
+		add(t, TRACE_MAP, page + 16, 16); /* the task that touched them is not known */
 	}
 	assert_int_equal(name_of(t, 1024 * PAGE, &f), PATTERN_mmap_sequential);
 	assert_true(f.value[F_faults] == 64);
@@ -103,8 +103,8 @@ static void touches_of_a_mapping(void **state)
 	assert_false(f.known[F_reads]);
 }
 
-/* Steps and gaps are in the pages of that machine: a read that leaves 12 KiB out goes on where a
- * page has 16 KiB, and does not where it has 4. */
+/* Steps and gaps are in pages of that machine: a read after a gap of 12 KiB is consecutive with
+ * pages of 16 KiB, and is not with pages of 4 KiB. */
 static void larger_pages(void **state)
 {
 	static const uint64_t bytes[] = {4096, 16384, 65536};
@@ -124,7 +124,7 @@ static void larger_pages(void **state)
 	}
 }
 
-/* Sizes that only a sparse file has, or none: it is told at all, and soon. */
+/* A size that only a sparse file can have, or no size: there is a result, and soon. */
 static void the_largest_file(void **state)
 {
 	struct trace *t = *state;
@@ -136,7 +136,7 @@ static void the_largest_file(void **state)
 	add(t, TRACE_READ, 0, INT64_MAX);
 	assert_int_equal(name_of(t, INT64_MAX, &f) != PATTERN_NR, 1);
 	assert_true(f.known[F_reads]);
-	/* No size is known: a read is as long as it asks. */
+	/* Size unknown: a read is as long as requested. */
 	t->nr = 0;
 	f = (struct features){0};
 	add(t, TRACE_READ, 1, INT64_MAX - 1);
@@ -154,14 +154,14 @@ static void read_part(struct trace *t, uint32_t actor, uint32_t description, int
 	}
 }
 
-/* Readers are tasks that read the file as good as whole, however often they open it. */
+/* Readers are tasks that read almost the whole file, however often they open it. */
 static void who_reads_the_whole_file(void **state)
 {
 	struct trace *t = *state;
 	struct features f = {0};
 
 	add(t, TRACE_OPEN, 100 * PAGE, 0);
-	/* One task that opens it anew for each pass, and one that looks at its head. */
+	/* One task that opens it again for each pass, and one that reads its beginning. */
 	for (uint32_t pass = 0; pass < 3; pass++)
 		read_part(t, 0, pass, 0, 100);
 	read_part(t, 1, 3, 0, 4);
@@ -169,7 +169,7 @@ static void who_reads_the_whole_file(void **state)
 	assert_true(f.value[F_descriptions] == 4);
 	assert_true(f.value[F_readers] == 1);
 
-	/* A second one, through the description of the first, backward and twice. */
+	/* A second task, through the open file of the first, backward and twice. */
 	f = (struct features){0};
 	for (int page = 99; page > 19; page--)
 		read_part(t, 2, 0, page, page + 1);
@@ -177,7 +177,7 @@ static void who_reads_the_whole_file(void **state)
 	name_of(t, 100 * PAGE, &f);
 	assert_true(f.value[F_readers] == 2);
 
-	/* Four tasks of one pass: each a quarter, four times over. */
+	/* Four tasks per pass: each reads a quarter, four times. */
 	f = (struct features){0};
 	t->nr = 1;
 	for (uint32_t task = 0; task < 4; task++)
@@ -186,7 +186,7 @@ static void who_reads_the_whole_file(void **state)
 	name_of(t, 100 * PAGE, &f);
 	assert_true(f.value[F_readers] == 0);
 
-	/* Of what there is no size there is no whole. */
+	/* Without a size, no task read the whole file. */
 	f = (struct features){0};
 	t->nr = 0;
 	read_part(t, 0, 0, 0, 100);
@@ -208,7 +208,7 @@ static void nothing(void **state)
 
 int main(void)
 {
-	/* What does not end is a failure. */
+	/* A hang is a failure. */
 	alarm(60);
 	const struct CMUnitTest tests[] = {
 		TEST(a_log_that_grows), TEST(a_file_of_many_pages), TEST(touches_of_a_mapping),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: account figures access */
-/* From what the probes send to encoded events: descriptions, mappings, bounds, weights. */
+/* From the records of the probes to encoded events: open files, mappings, bounds, weights. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ static void take(struct fixture *f, struct trace_record r)
 	assert_int_equal(traces_take(f->t, &r, sizeof(r)), 0);
 }
 
-/* The events of a file that were not written yet. */
+/* The events of a file that were not yet written. */
 static void decode(struct fixture *f, size_t i)
 {
 	struct trace_coder c = {0};
@@ -144,7 +144,8 @@ static void first_access(void **state)
 	assert_int_equal(f->events[3].description, 0);
 }
 
-/* Two at once, and one whose memory is used again: it has the state of a file just opened. */
+/* Two open files at a time, and one whose memory is reused: it has the state of a file just
+ * opened. */
 static void descriptions(void **state)
 {
 	struct trace_state used = {.start = 8, .size = 4, .prev_pos = 9000};
@@ -155,10 +156,10 @@ static void descriptions(void **state)
 	take(f, of_file(record(1, NOTE_READ, 0, 1), 0xa, used));
 	take(f, of_file(record(1, NOTE_READ, 0, 1), 0xb, fresh));
 	take(f, of_file(record(1, NOTE_READ, 9, 1), 0xa, used));
-	/* Of a call that had its pages already nothing but the next one's state tells. */
+	/* A call whose pages were all cached shows only in the state of the next call. */
 	take(f, of_file(record(1, NOTE_READ, 0, 1), 0xb, fresh));
 	take(f, of_file(record(1, NOTE_READ, 0, 1), 0xa, fresh));
-	/* A fault leaves the state alone: the same one. */
+	/* A fault does not change the state: the same open file. */
 	take(f, of_file(record(1, NOTE_FAULT, 0, 0), 0xa, fresh));
 	decode(f, 0);
 	for (int i = 0; i < f->nr; i++) {
@@ -171,7 +172,7 @@ static void descriptions(void **state)
 	assert_int_equal(f->events[f->nr - 1].description, 3);
 }
 
-/* Until the first read of it ends, its state says of nobody that he has read it. */
+/* Until the first read ends, the state of the open file does not show that it was read. */
 static void a_description_of_two_tasks(void **state)
 {
 	struct fixture *f = *state;
@@ -182,7 +183,7 @@ static void a_description_of_two_tasks(void **state)
 	take(f, r);
 	r.tid = 101;
 	take(f, r);
-	/* It has read before, and so this is another one. */
+	/* This task has read through it before, so this is another open file. */
 	take(f, r);
 	decode(f, 0);
 	for (int i = 0; i < f->nr; i++)
@@ -266,7 +267,7 @@ static void warm_or_cold(void **state)
 	assert_int_equal(traces_add_warm(f->t, 9, &key), 0);
 	take(f, record(1, NOTE_READ, 0, 1));
 	take(f, record(2, NOTE_READ, 0, 1));
-	/* What is cached is what came just now: it was chosen for that. */
+	/* The cached pages were just added: these additions are why it was chosen. */
 	take(f, record(3, NOTE_ADD, 0, 4));
 	assert_string_equal(began(f, 0), "cold");
 	assert_string_equal(began(f, 1), "warm");
@@ -274,7 +275,7 @@ static void warm_or_cold(void **state)
 	assert_string_equal(began(f, 3), "warm");
 }
 
-/* Nothing is left out silently: what cannot be kept breaks the trace. */
+/* Nothing is left out silently: an event that cannot be kept breaks the trace. */
 static void bounds(void **state)
 {
 	struct fixture *f = *state;
@@ -288,10 +289,10 @@ static void bounds(void **state)
 	assert_in_range(i, 60, 300);
 	traces_row(traces_at(f->t, 0), &row);
 	assert_string_equal(row.state, "broken");
-	assert_non_null(strstr(row.reason, "could not be kept"));
+	assert_non_null(strstr(row.reason, "events were lost before"));
 	assert_true(row.data_bytes <= 1024);
 	assert_true(traces_full(f->t));
-	/* More of it is no error, and changes nothing. */
+	/* Further events are no error, and change nothing. */
 	take(f, record(1, NOTE_READ, 0, 1));
 	assert_int_equal(traces_at(f->t, 0)->events, row.events);
 }
@@ -317,7 +318,7 @@ static void written_or_not(void **state)
 	assert_int_equal(row.db_id, 13);
 	assert_int_equal(row.seq, 1);
 	assert_false(row.dirty);
-	/* A chunk begins anew. */
+	/* A chunk starts with fresh state. */
 	decode(f, 0);
 	assert_int_equal(f->nr, 1);
 	assert_int_equal(f->events[0].pos, 5);
@@ -332,7 +333,7 @@ static double stands_for(struct fixture *f, size_t i)
 	return row.stands_for;
 }
 
-/* With a quarter of all hashes each file stands for four, less those that are there beside. */
+/* With a quarter of all hashes each file stands for four, without those that are traced anyway. */
 static void weights(void **state)
 {
 	uint32_t threshold[NR_STRATA];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: cmd report account access */
-/* Command lines: help wherever it is asked for, near misses, "-" for standard output. */
+/* Command lines: help wherever it is requested, misspelled options, "-" for standard output. */
 #include "fixtures/report/verb.h"
 
 #include "cachemon/cmd/spec.h"
@@ -30,12 +30,12 @@ static void help_of_every_verb(void **state)
 		assert_help(*state, verbs[i], ARGS("--help"));
 		assert_help(*state, verbs[i], ARGS("--hel"));
 		assert_help(*state, verbs[i], ARGS("-?"));
-		/* Whatever else is on the line, and wrong with it. */
+		/* Whatever else is on the line, even errors. */
 		assert_help(*state, verbs[i], ARGS("one", "two", "three", "--no-such", "-z", "-h"));
 	}
 }
 
-/* A value is no request, and CMD's own words are none of ours. */
+/* A value of an option is not a request for help, and neither are CMD's own words. */
 static void not_help(void **state)
 {
 	verb_refuses(cmd_report, *state, 1, "no database", ARGS("--db", "-h"));
@@ -54,7 +54,7 @@ static void near_misses(void **state)
 	verb_refuses(cmd_watch, *state, 2, "'--hlep'; did you mean '--help'?", ARGS("--hlep"));
 	verb_refuses(cmd_report, *state, 2, "unrecognized option '--wholly-else'\n",
 		     ARGS("--wholly-else"));
-	/* A value that looks like an option is one of getopt's: the file "--frmat". */
+	/* getopt takes a value that looks like an option: the file "--frmat". */
 	verb_refuses(cmd_report, *state, 1, "no database", ARGS("--db", "--frmat"));
 }
 

@@ -27,7 +27,7 @@ static void pushes(void **state)
 	}
 	for (uint32_t i = 0; i < 100000; i++)
 		assert_int_equal(v[i], i);
-	/* Not at every push: it would take time of the square of them. */
+	/* It does not grow at every push, which would take quadratic time. */
 	assert_true(grown <= 17);
 	free(v);
 }
@@ -46,7 +46,7 @@ static void many_at_once(void **state)
 	free(v);
 }
 
-/* What is there stays when there is no room for more. */
+/* The content stays if it cannot grow. */
 static void refused(void **state)
 {
 	static const size_t impossible[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 + 1};
@@ -63,7 +63,7 @@ static void refused(void **state)
 		assert_int_equal(v[2], 7);
 	}
 	free(v);
-	/* Twice the room is more than can be counted. */
+	/* Twice the room overflows. */
 	room = SIZE_MAX / 2 + 1;
 	assert_null(vec_grown(NULL, &room, 1, 1));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Verdicts on advice: each word, the limits between them, and what is not known. */
+/* Verdicts on advice: each verdict, the limits between them, and unknown values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,12 +37,12 @@ static const struct row rows[] = {
 	{"willneed", 100, 11, 0, 89, 11, 0, 0, 0, 0, VERDICT_HELPED, "11 of the 11"},
 	{"willneed", 1000, 320, 0, 0, 320, 0, 0, 0, 0, VERDICT_CUT_SHORT, "320 of the 1,000"},
 	{"willneed", 1000, 500, 0, 0, 500, 0, 0, 0, 0, VERDICT_HELPED, "500"},
-	/* What was cached already is no reason to say that it was cut short. */
+	/* Pages that were already cached do not make a call "cut short". */
 	{"willneed", 1000, 320, 0, 500, 320, 0, 0, 0, 0, VERDICT_HELPED, "320"},
 	{"readahead", 100, 100, 0, 0, 50, 50, 0, 0, 0, VERDICT_TOO_LATE, "50 of the 100 pages"},
 	{"readahead", 100, 100, 0, 0, 51, 49, 0, 0, 0, VERDICT_HELPED, "100"},
-	{"willneed", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NO_EFFECT, "it brought no page"},
-	/* Pages that nobody followed: a word only where they cannot change it. */
+	{"willneed", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NO_EFFECT, "no page was fetched"},
+	/* Pages that were not followed: a verdict only if they cannot change it. */
 	{"readahead", X, 12288, 0, X, 2048, 0, 0, 0, 10240, VERDICT_NONE, "10,240 of the 12,288"},
 	{"willneed", X, 8192, 0, X, 0, 0, 0, 0, 8192, VERDICT_NONE, "8,192 of the 8,192"},
 	{"willneed", 100, 100, 0, 0, 10, 10, 0, 0, 80, VERDICT_NONE, "80 of the 100"},
@@ -57,20 +57,20 @@ static const struct row rows[] = {
 	{"dontneed", 100, 0, 100, X, X, X, X, 29, 0, VERDICT_HELPED, "29"},
 	{"dontneed", 100, 0, 29, X, X, X, X, 0, 0, VERDICT_NO_EFFECT, "29 of the 100 cached"},
 	{"dontneed", 100, 0, 30, X, X, X, X, 0, 0, VERDICT_HELPED, "30"},
-	{"dontneed", 100, 0, 0, X, X, X, X, X, 0, VERDICT_NO_EFFECT, "dropped no page"},
-	/* Whether the rest was cached is not known. */
+	{"dontneed", 100, 0, 0, X, X, X, X, X, 0, VERDICT_NO_EFFECT, "no page was dropped"},
+	/* Whether the other pages were cached is not known. */
 	{"dontneed", X, 0, 9, X, X, X, X, 0, 0, VERDICT_HELPED, "9"},
 	/* Not known */
-	{"dontneed", 100, 0, X, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "dropped were not measured"},
+	{"dontneed", 100, 0, X, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "dropped pages were not measured"},
 	{"dontneed", 100, 0, 100, 0, 0, 0, 0, X, 0, VERDICT_NONE, "read again was not measured"},
-	{"willneed", 100, X, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "brought were not measured"},
-	{"willneed", 100, 50, 0, 0, X, 0, 0, 0, 0, VERDICT_NONE, "became of the pages"},
-	{"willneed", 100, 50, 0, 0, 50, X, 0, 0, 0, VERDICT_NONE, "became of the pages"},
-	{"willneed", 100, 50, 0, 0, 50, 0, X, 0, 0, VERDICT_NONE, "became of the pages"},
-	{"willneed", 100, 0, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "cached already was not measured"},
-	{"sequential", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "stands for later reads"},
-	{"random", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "stands for later reads"},
-	{"noreuse", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "stands for later reads"},
+	{"willneed", 100, X, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "fetched pages were not measured"},
+	{"willneed", 100, 50, 0, 0, X, 0, 0, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
+	{"willneed", 100, 50, 0, 0, 50, X, 0, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
+	{"willneed", 100, 50, 0, 0, 50, 0, X, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
+	{"willneed", 100, 0, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "already cached was not measured"},
+	{"sequential", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "affects later reads"},
+	{"random", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "affects later reads"},
+	{"noreuse", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "affects later reads"},
 };
 
 static void test_table(void **state)
@@ -99,7 +99,7 @@ static void test_table(void **state)
 	}
 }
 
-/* The words of the outer contract. */
+/* The verdicts of the external contract. */
 static void test_names(void **state)
 {
 	assert_null(verdict_name(VERDICT_NONE));

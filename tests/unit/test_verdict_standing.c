@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Verdicts on advice that stands: each word, the limits between them, and what is not known. */
+/* Verdicts on advice that sets a mode: each verdict, the limits between them, and unknown
+ * values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static struct opt_f64 f(double v)
 	return (struct opt_f64){v, true};
 }
 
-/* 1,000 reads at random, each without readahead. */
+/* 1,000 random reads, each without readahead. */
 static struct verdict_standing random_reads(void)
 {
 	return (struct verdict_standing){
@@ -38,7 +39,7 @@ static struct verdict_standing random_reads(void)
 	};
 }
 
-/* Windows of 64 pages where 32 are allowed, and all that they brought was used. */
+/* Windows of 64 pages where 32 are the default, and all pages were used. */
 static struct verdict_standing larger_windows(void)
 {
 	return (struct verdict_standing){
@@ -71,13 +72,13 @@ static void of_random(void **state)
 {
 	struct verdict_standing in = random_reads();
 
-	expect(&in, VERDICT_HELPED, "1,000 reads fetched their pages without readahead");
+	expect(&in, VERDICT_HELPED, "1,000 reads fetched only their pages without readahead");
 	in.pattern = "scan_once";
 	expect(&in, VERDICT_HARMFUL, "read in order (scan_once)");
 	in.pattern = "reread";
 	expect(&in, VERDICT_NONE, "does not tell");
 	in = random_reads();
-	/* Of counters alone, which call it random because of the advice. */
+	/* The pattern is from counters alone, which call it random because of the advice. */
 	in.confidence = f(0.5);
 	expect(&in, VERDICT_NONE, "does not tell");
 	in.pattern = NULL;
@@ -91,19 +92,19 @@ static void of_random(void **state)
 	in.windows_read_ahead = n(9000);
 	expect(&in, VERDICT_CUT_SHORT, "only 10 %");
 	in.windows_read_ahead = n(9001);
-	expect(&in, VERDICT_NO_EFFECT, "9,001 windows of readahead");
-	/* All in the cache. */
+	expect(&in, VERDICT_NO_EFFECT, "9,001 readahead windows");
+	/* Everything was cached. */
 	in = random_reads();
 	in.demand = n(0);
 	in.windows_forced = n(0);
 	expect(&in, VERDICT_REDUNDANT, "cached");
-	/* Windows of WILLNEED are among the forced ones. */
+	/* Windows of WILLNEED count as forced ones. */
 	in = random_reads();
 	in.advised = n(1);
 	expect(&in, VERDICT_NONE, "other advice");
 	in = random_reads();
 	in.windows_forced = n(0);
-	expect(&in, VERDICT_NONE, "no window");
+	expect(&in, VERDICT_NONE, "no readahead window");
 }
 
 static void of_random_on_a_mapping(void **state)
@@ -113,7 +114,7 @@ static void of_random_on_a_mapping(void **state)
 	in.mapping = true;
 	in.pattern = "mmap_random";
 	in.faults_major = n(500);
-	expect(&in, VERDICT_HELPED, "500 faults fetched their page");
+	expect(&in, VERDICT_HELPED, "500 faults fetched only their page");
 	in.around = in.prefetched = n(500);
 	expect(&in, VERDICT_HELPED, "500 faults");
 	in.around = in.prefetched = n(501);
@@ -132,9 +133,9 @@ static void of_sequential(void **state)
 	struct verdict_standing in = larger_windows();
 
 	expect(&in, VERDICT_HELPED, "990 of 990");
-	/* 32 to 63 is the bucket of windows as they are without it. */
+	/* 32 to 63 is also the bucket of default windows. */
 	in.window_pages_max = n(63);
-	expect(&in, VERDICT_NO_EFFECT, "no window was larger than the 32 pages");
+	expect(&in, VERDICT_NO_EFFECT, "no window was larger than 32 pages");
 	in = larger_windows();
 	in.window_pages_max = n(255);
 	expect(&in, VERDICT_NONE, "large reads");
@@ -155,8 +156,8 @@ static void of_sequential(void **state)
 	expect(&in, VERDICT_HELPED, "199 of 298");
 	in = larger_windows();
 	in.used = n(0);
-	expect(&in, VERDICT_NONE, "has a fate");
-	/* Nobody followed a quarter of them, and more. */
+	expect(&in, VERDICT_NONE, "has a settled fate");
+	/* A quarter of them was not followed, then more. */
 	in = larger_windows();
 	in.used = n(750);
 	in.untracked = 250;
@@ -183,13 +184,13 @@ static void of_noreuse_and_normal(void **state)
 	in = (struct verdict_standing){.kind = "normal", .others_standing = n(0)};
 	expect(&in, VERDICT_REDUNDANT, "no other advice");
 	in.others_standing = n(1);
-	expect(&in, VERDICT_NONE, "took back");
+	expect(&in, VERDICT_NONE, "revoking");
 	in.others_standing.known = false;
 	expect(&in, VERDICT_NONE, "not recorded");
 }
 
-/* A figure that is absent never makes a verdict that its presence does not: it is another reason,
- * or none. */
+/* Removing a figure never gives a verdict that its presence does not give: only another reason,
+ * or no verdict. */
 static void absent_is_not_zero(void **state)
 {
 	static const size_t of_random[] = {
@@ -222,13 +223,13 @@ static void absent_is_not_zero(void **state)
 	in = random_reads();
 	in.confidence.known = false;
 	expect(&in, VERDICT_NONE, "");
-	/* Whether all was cached is not known: the rest decides. */
+	/* Whether everything was cached is not known: the other figures decide. */
 	in = random_reads();
 	in.demand = (struct opt_i64){0};
 	expect(&in, VERDICT_HELPED, "");
 	in = random_reads();
 	in.has_file = false;
-	expect(&in, VERDICT_NONE, "no row of its own");
+	expect(&in, VERDICT_NONE, "not listed separately");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor account access */
-/* The views as they travel in the binary: whole, alike where they share columns, each explained. */
+/* The embedded views: complete, equal in shared columns, and every column documented. */
 #include "fixtures/advisor/world.h"
 
 #include <ctype.h>
@@ -71,14 +71,14 @@ static const char *text_of(const char *file)
 	return NULL;
 }
 
-/* Histogram, part of untracked, and refault_distance_s. */
+/* The histogram, a part of untracked, and refault_distance_s. */
 static bool has_another_name(const char *counter)
 {
 	return !strncmp(counter, "window_log2_", 12) || !strcmp(counter, "untracked_map_full") ||
 	       !strcmp(counter, "refault_distance_ms");
 }
 
-/* From the first counter to the last one, in one order. */
+/* From the first counter to the last, in the same order. */
 static void counters_are_alike(void **state)
 {
 	struct fixture *f = *state;
@@ -106,7 +106,7 @@ static bool in_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Where a column is named there is a comment behind it, on its line or on the next one. */
+/* Every column has a comment, on its line or on the next one. */
 static bool explained(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -138,7 +138,7 @@ static void columns_are_explained(void **state)
 	}
 }
 
-/* A place that another text belongs to would be an error in SQL, unless it is in a comment. */
+/* A placeholder that was not replaced would be an SQL error, unless it is in a comment. */
 static void texts_are_whole(void **state)
 {
 	const char *name, *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: readaheadcheck advisor */
-/* Traced files in a database: which are answered for, the sums and their bands, the rows for rules.
- */
+/* Traced files in a database: which ones get an answer, the sums with their intervals, the rows
+ * for rules. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void settings_have_their_names(void **state)
 	assert_int_equal(candidate("sequential"), 12);
 }
 
-/* 4 KiB of every 1 MiB: windows that nobody reads; RANDOM wastes nothing and waits as often. */
+/* 4 KiB of every 1 MiB: windows that are never read; RANDOM wastes nothing and waits as often. */
 static void random_is_best_for_random_reads(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -46,7 +46,7 @@ static void random_is_best_for_random_reads(void **state)
 	sqlite3_close(db);
 }
 
-/* Windows and folios of larger pages are others: no answer, and why. */
+/* Larger pages give other windows and folios: no answer, with the reason. */
 static void other_pages_are_refused(void **state)
 {
 	static const char *const sizes[] = {"UPDATE run SET page_size_bytes = 16384",
@@ -80,7 +80,7 @@ static void larger_windows_are_best_for_a_scan(void **state)
 	assert_true(none.figure[WHATIF_STALLS] == 4097);
 	assert_true(actual.figure[WHATIF_STALLS] == 1);
 	assert_true(actual.figure[WHATIF_MISSES] + actual.figure[WHATIF_PREFETCHED] == 4097);
-	/* It waits once with all windows: the one with the fewest requests is left. */
+	/* It waits once with any window: the one with the fewest requests is best. */
 	best = whatif_readahead_best(&w, false);
 	assert_true(best > candidate("ra_kb=512"));
 	for (size_t i = 0; i < WHATIF_CANDIDATES; i++) {
@@ -108,8 +108,8 @@ static int wasted_rows(sqlite3 *db)
 	return ret;
 }
 
-/* Nobody sees which pages of a mapping are used: no setting is said to waste any, and larger
- * windows for a file that is read to its end are better. */
+/* The used pages of a mapping are not seen: no setting is said to waste any, and larger windows
+ * are better for a file that is read to its end. */
 static void mapped_use_is_not_known(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -129,7 +129,7 @@ static void mapped_use_is_not_known(void **state)
 	sqlite3_close(db);
 }
 
-/* Fewer waits by a tenth more pages are better, by more than that they are not. */
+/* Fewer waits for a tenth more pages are better; for more pages than that they are not. */
 static void larger_mapped_windows_have_a_price(void **state)
 {
 	struct whatif_file f = {.stratum = -1,
@@ -167,7 +167,7 @@ static void mappings_have_larger_settings_alone(void **state)
 	sqlite3_close(db);
 }
 
-/* One window, and exact: there is an answer, whatever other files are like. */
+/* One window, reproduced exactly: there is an answer, whatever the other files do. */
 static void few_windows_have_an_answer(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -183,7 +183,7 @@ static void few_windows_have_an_answer(void **state)
 	sqlite3_close(db);
 }
 
-/* Without a window there is none, but the file counts: of its stratum half read nothing. */
+/* Without a window there is no answer, but the file counts: half of its stratum read nothing. */
 static void cached_files_count_as_nothing(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -225,7 +225,7 @@ static void one_that_gave_way_is_counted_apart(void **state)
 
 static void no_answer_has_a_reason(void **state)
 {
-	sqlite3 *db = new_db("6.12.3"); /* the pages are those of 6.18 */
+	sqlite3 *db = new_db("6.12.3"); /* the recording is of 6.18 */
 	struct whatif_readahead w;
 	struct errtext err = {0};
 	sqlite3_stmt *q;
@@ -256,7 +256,7 @@ static void no_answer_has_a_reason(void **state)
 
 	run(db, "UPDATE run SET kernel = '6.7.1'");
 	w = load(db);
-	assert_non_null(strstr(w.files[0].note, "not known"));
+	assert_non_null(strstr(w.files[0].note, "not modelled"));
 	whatif_readahead_free(&w);
 	run(db,
 	    "UPDATE run SET kernel = '6.18.1'; UPDATE traced_file SET state = 'broken', reason = "
@@ -272,7 +272,7 @@ static void no_answer_has_a_reason(void **state)
 	sqlite3_close(db);
 }
 
-/* Replaces the trace of file 1 by an opening and one event. */
+/* Replaces the trace of file 1 with an open and one event. */
 static void put_event(sqlite3 *db, const struct trace_event *e)
 {
 	struct trace_event open = {.kind = TRACE_OPEN, .pos = 1 << 24, .ra_pages = 32};
@@ -290,7 +290,7 @@ static void put_event(sqlite3 *db, const struct trace_event *e)
 	sqlite3_finalize(q);
 }
 
-/* Bytes that are events and cannot have happened: no answer, and soon. */
+/* Valid events that are impossible: no answer, and soon. */
 static void impossible_events_are_no_trace(void **state)
 {
 	static const struct trace_event events[] = {
@@ -330,7 +330,7 @@ static void impossible_events_are_no_trace(void **state)
 	}
 }
 
-/* Tables of another version, or that somebody wrote to. */
+/* Tables of another version, or modified ones. */
 static void facts_that_are_missing_are_not_known(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -349,7 +349,7 @@ static void facts_that_are_missing_are_not_known(void **state)
 	run(db, "UPDATE traced_file SET ra_pages = 32; UPDATE run SET kernel = NULL");
 	w = load(db);
 	assert_int_equal(w.nr_judged, 0);
-	assert_non_null(strstr(w.files[0].note, "which kernel"));
+	assert_non_null(strstr(w.files[0].note, "does not name its kernel"));
 	whatif_readahead_free(&w);
 	sqlite3_close(db);
 }
@@ -372,7 +372,7 @@ static void rows_are_filled(void **state)
 				   -1, &q, NULL),
 		SQLITE_OK);
 	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-	/* "ra_kb=128" is what was in force, and is there once. */
+	/* "ra_kb=128" is the setting in force, and is listed once. */
 	assert_int_equal(sqlite3_column_int(q, 0), WHATIF_CANDIDATES - 1);
 	assert_int_equal(sqlite3_column_int(q, 1), 1);
 	assert_int_equal(sqlite3_column_int(q, 2), 4097);
@@ -383,7 +383,7 @@ static void rows_are_filled(void **state)
 
 int main(void)
 {
-	/* What does not end is a failure. */
+	/* A hang is a failure. */
 	alarm(60);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_have_their_names),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: readaheadcheck advisor */
-/* What traced files stand for: sums over a sample are held against what the counters have. */
+/* The weights of traced files: sums over a sample, compared with the counters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 	"demand_pages, prefetched_sync, prefetched_async, prefetched_willneed, "                   \
 	"prefetched_readahead2, prefetched_mmap_around"
 
-/* The counters of the job; rows of its files follow. */
+/* The counters of the job; the rows of its files follow. */
 static void add_counters(sqlite3 *db, long pages)
 {
 	char sql[512];
@@ -29,7 +29,7 @@ static void add_counters(sqlite3 *db, long pages)
 	run(db, sql);
 }
 
-/* By the inode number that a traced one has. */
+/* Gets the inode number of a traced file. */
 static void add_row(sqlite3 *db, int ino, const char *size_bytes, const char *pages)
 {
 	char sql[200];
@@ -47,14 +47,14 @@ static double read_pages(const struct whatif_readahead *w, const char *setting,
 	return ret->figure[WHATIF_MISSES] + ret->figure[WHATIF_PREFETCHED];
 }
 
-/* But for the last bits: a machine that multiplies and adds at once rounds once. */
+/* Except the last bits: a machine with fused multiply-add rounds once. */
 static bool no_doubt(const struct whatif_sum *s, int figure)
 {
 	return s->error[figure] >= 0 && s->error[figure] < 1e-6;
 }
 
-/* Of a stratum of some 30 files: how many they are is an estimate, and alike or not leaves a doubt.
- */
+/* A stratum of about 30 files: their number is an estimate, so an error remains, whether or not
+ * they are alike. */
 static void numbers_of_files_leave_a_doubt(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -84,7 +84,8 @@ static void numbers_of_files_leave_a_doubt(void **state)
 	sqlite3_close(db);
 }
 
-/* Of 25 files of a stratum two are traced, which are taken for 20: that all brought was counted. */
+/* Two of a stratum's 25 files are traced, which are estimated as 20: the counters give the true
+ * sum. */
 static void what_was_brought_makes_the_sum(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -106,7 +107,7 @@ static void what_was_brought_makes_the_sum(void **state)
 	assert_true(no_doubt(&s, WHATIF_STALLS));
 	whatif_readahead_free(&w);
 
-	/* Another one that is not alike, which brought as much. */
+	/* A different one that brought as much. */
 	add_file(db, 3, "midfile", 128, "3", "10.0");
 	w = load(db);
 	read_pages(&w, NULL, &s);
@@ -115,7 +116,7 @@ static void what_was_brought_makes_the_sum(void **state)
 	sqlite3_close(db);
 }
 
-/* A file that was chosen for being read much speaks for itself, and its pages for no other. */
+/* A file that was chosen because it was read much represents only itself. */
 static void files_read_much_are_not_of_the_sample(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -134,8 +135,8 @@ static void files_read_much_are_not_of_the_sample(void **state)
 	sqlite3_close(db);
 }
 
-/* Most files have no row: the sample makes what the job brought, and a file that is alone itself.
- */
+/* Most files have no row: the sample is scaled to the pages that the job brought; the only file
+ * of a stratum counts as itself. */
 static void jobs_of_many_files_have_their_sum(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -154,8 +155,8 @@ static void jobs_of_many_files_have_their_sum(void **state)
 	assert_true(no_doubt(&s, WHATIF_PREFETCHED));
 	whatif_readahead_free(&w);
 
-	/* Without an answer nobody knows what it brought, so the sample cannot be held against it.
-	 */
+	/* Without an answer its pages are unknown, so the sample cannot be compared with the
+	 * counters. */
 	run(db,
 	    "UPDATE traced_file SET state = 'broken', reason = 'the ring was full' WHERE id = 1");
 	w = load(db);
@@ -165,7 +166,7 @@ static void jobs_of_many_files_have_their_sum(void **state)
 	sqlite3_close(db);
 }
 
-/* A file without an answer is in no sum, nor do others stand for its pages. */
+/* A file without an answer is in no sum, and no other file represents its pages. */
 static void others_do_not_stand_for_what_has_no_answer(void **state)
 {
 	sqlite3 *db = new_db("6.18.1");
@@ -210,7 +211,7 @@ static void counters_that_are_missing_scale_nothing(void **state)
 	sqlite3_close(db);
 }
 
-/* A database may say anything. */
+/* A database may contain any values. */
 static void a_stratum_that_there_is_not(void **state)
 {
 	static const char *const strata[] = {"8", "1 << 40", "-1"};

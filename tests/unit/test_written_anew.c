@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: advisor report account access */
-/* Pages that left and were written anew count as refaults, and nobody had to wait for them: no
- * verdict and no grade takes them for pages that came back. */
+/* Pages that left and were written again count as refaults, but nobody waited for them: no
+ * verdict and no grade counts them as pages that came back. */
 #include "fixtures/advisor/world.h"
 
 #include "advisor/analysis/fill.h"
@@ -18,8 +18,8 @@ static void text_of(struct fixture *f, const char *sql, char ret[256])
 	sqlite3_finalize(stmt);
 }
 
-/* A log of 1000 pages in a directory of its own, written four times and dropped each time; read of
- * it are so many. */
+/* A log of 1000 pages in its own directory, written four times and dropped each time; that many
+ * of its pages are read. */
 static void put_log(struct fixture *f, int read_pages)
 {
 	static const char *const tables[] = {"job", "directory", "file"};
@@ -80,7 +80,7 @@ static void read_again(void **state)
 	judged(*state, "harmful", "F");
 }
 
-/* What of it was read is not known: all may have been. */
+/* How much of it was read is not known: possibly everything. */
 static void not_known(void **state)
 {
 	struct fixture *f = *state;
@@ -100,7 +100,7 @@ static void not_known(void **state)
 	assert_string_equal(text, "00");
 }
 
-/* A row that a file got late has not all of its reads: the advice has. */
+/* A row that a file got late lacks some of its reads: those of the advice are complete. */
 static void row_of_late(void **state)
 {
 	struct fixture *f = *state;

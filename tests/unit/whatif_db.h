@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A database in memory with traced files, as far as the what-if of readahead reads it. The traces
+ * A database in memory with traced files, as far as the what-if of readahead needs it. The traces
  * are recordings of real kernels.
  */
 #ifndef WHATIF_DB_H
@@ -43,7 +43,7 @@ static inline sqlite3 *new_db(const char *kernel)
 	return db;
 }
 
-/* A run of the recording of 6.18 as file number id. */
+/* Adds a run of the recording of 6.18 as file number id. */
 static inline void add_file(sqlite3 *db, int id, const char *pattern, unsigned int kb,
 			    const char *stratum, const char *stands_for)
 {

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""NFSv4 from a guest to itself, against mountstats.
+"""NFSv4 from a guest to itself, compared with mountstats.
 
-That counts bytes by what the client did: read through the cache, read past it, and asked of the
-server. The server's own reads of the file are another file's, and others'.
-"""
+That counts bytes as the client handled them: read through the cache, by direct I/O, and
+requested from the server. The server's own reads are of another file and by other tasks."""
 
 import contextlib
 import os
@@ -37,7 +36,7 @@ class NfsWorld(World):
 
 @contextlib.contextmanager
 def asked(world):
-    """What mountstats says that the block did."""
+    """The change of mountstats during the block."""
     before, delta = nfs.mountstats(world.mount), {}
     yield delta
     delta.update({k: v - before[k] for k, v in nfs.mountstats(world.mount).items()})
@@ -48,7 +47,7 @@ def cached_reads_are_exact(world, stack):
     path = f"{world.mount}/data"
     fill(f"{world.export}/data")
     is_covered(world, path, "nfs4", world.cover, "direct reads" if world.hooked else "O_DIRECT")
-    # The same reading twice: before it is watched, and watched.
+    # The same reading twice: before the watch, and during it.
     with asked(world) as did:
         entry, told = cached_is_exact(world, stack, path, world.mount, "nfs4", world.cover)
     t = entry["totals"]

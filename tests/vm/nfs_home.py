@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A home of mode 0700 on NFS, where root has no rights: the README's first command through sudo.
 
-The server maps root to nobody (root_squash), so a process that is root reads and writes nothing
-there. The guest serves the home to itself.
-"""
+The server maps root to nobody (root_squash), so a root process can neither read nor write there.
+The guest serves the home to itself."""
 
 import json
 import os
@@ -47,7 +46,7 @@ class World:
         raise RuntimeError("root may read the home: the server does not squash it")
 
     def kept(self, *names):
-        """A file of the user's home as the server has it, where root may look at it."""
+        """A file of the user's home on the server, where root may look at it."""
         return os.path.join(self.served, self.user.name, *names)
 
     def watch(self, *argv, **kwargs):
@@ -56,8 +55,8 @@ class World:
         return status, said
 
     def check_made(self, *names):
-        """These files were made in the home, by its user, and nothing else: no temporary file, no
-        log of SQLite's, no name that NFS gives to a deleted file that is still open."""
+        """Only these files were made in the home, by its user: no temporary file, no SQLite log,
+        no NFS name of a deleted file that is still open."""
         made = {}
         for parent, dirs, files in os.walk(self.kept()):
             for name in dirs + files:
@@ -125,7 +124,8 @@ def later_commands(world, _):
 
 @part.case
 def denied(world, _):
-    """What the user may not write is refused before CMD; what root may not read is said so."""
+    """A path that the user may not write is refused before CMD; one that root may not read is
+    reported."""
     other = world.other.path("o.db")
     status, said = world.accounts.sudo("watch", "--db", other, "--", "echo", "CMD-ran")
     equal(f"status ({said})", status, 125)

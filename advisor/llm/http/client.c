@@ -77,10 +77,10 @@ static enum llm_outcome may_ask(struct question *q, struct llm_answer *a, struct
 			"root does not contact the network: run this as a user, or through sudo");
 	r = confine();
 	if (r)
-		return errtext_set(err, LLM_NOT_ALLOWED,
-				   "no model was contacted, because this process cannot drop its "
-				   "privileges: %s",
-				   strerror(-r));
+		return errtext_set(
+			err, LLM_NOT_ALLOWED,
+			"no model was contacted: this process cannot drop its privileges: %s",
+			strerror(-r));
 	return key_read(config->key_env, config->key_file, &q->key, err) ? LLM_NOT_ALLOWED
 									 : LLM_ANSWERED;
 }
@@ -93,7 +93,7 @@ static void wait_ns(uint64_t ns)
 		;
 }
 
-/* Detects a server that silently cuts the prompt: no tokenizer makes so few tokens of so much
+/* Detects a server that silently cuts the prompt: no tokenizer makes so few tokens of such a
  * text. */
 static void look_for_cut_prompt(const struct llm_prompt *prompt, struct llm_answer *a)
 {

@@ -258,8 +258,8 @@ static int take_key(const char *text, size_t len, const char *place, struct key 
 	for (size_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return errtext_set(err, -EINVAL,
-					   "the key in %.200s contains a blank, a line break or "
-					   "another character that no key has",
+					   "the key in %.200s contains a character that a key "
+					   "cannot have, such as a blank or a line break",
 					   place);
 	memcpy(ret->text, text, len);
 	ret->text[len] = '\0';
@@ -286,9 +286,9 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 			"the key file %.200s belongs to user %u, but this process runs as user %u",
 			path, st.st_uid, geteuid());
 	if (st.st_mode & 077)
-		return errtext_set(err, -EACCES,
-				   "other users can access the key file %.200s: run chmod 600",
-				   path);
+		return errtext_set(
+			err, -EACCES,
+			"other users can access the key file %.200s: run chmod 600 on it", path);
 	do {
 		n = read(fd, text + len, sizeof(text) - len);
 		len += n > 0 ? (size_t)n : 0;

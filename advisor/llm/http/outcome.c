@@ -165,8 +165,8 @@ static void of_status(const struct question *q, int status, const struct wire_er
 		      struct outcome *o)
 {
 	enum complaint complaint = complaint_of(status, e);
-	/* Retrying sooner than the server allows is useless, and a much later retry is of no use
-	 * to the user. */
+	/* Retrying sooner than the server allows is useless, and a much later retry does not
+	 * help the user. */
 	bool no_time = o->retry_after_ns >= 0 &&
 		       ((uint64_t)o->retry_after_ns + OUTCOME_LEFT_MIN_NS > q->left_ns ||
 			(uint64_t)o->retry_after_ns > RETRY_AFTER_MAX_S * SECOND);

@@ -27,7 +27,7 @@ static void put_test(struct tree *t, const struct compare_row *row)
 	put_number(t, "u", row->u, row->values);
 	put_number(t, "degrees_of_freedom", row->test.degrees, tested);
 	put_number(t, "independent_cells", row->test.effective_cells, tested);
-	put_number(t, "detectable_difference", row->test.detectable, tested);
+	put_number(t, "detectable_difference", row->test.detectable, judged);
 	tree_string(t, "untested_reason", compare_why(row));
 }
 

@@ -87,7 +87,7 @@ static void put_spreads(struct doc *d, const struct compare_result *r)
 		doc_cell_shown(&t, compare_span(unit, p->spread_b));
 		put_known(&t, row->metric->better != BETTER_NEITHER,
 			  compare_span(unit, row->relevant));
-		put_known(&t, tested(row) && isfinite(p->detectable),
+		put_known(&t, !isnan(row->p_adjusted) && isfinite(p->detectable),
 			  compare_span(unit, p->detectable));
 	}
 	doc_put_table(d, &t);
@@ -101,8 +101,8 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		{"DEGREES", DOC_RIGHT},	   {"CELLS", DOC_RIGHT}, {"P", DOC_RIGHT},
 		{"ADJUSTED P", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Adjusted p: for the number of figures tested; cells: "
-				       "independent values that all cells are worth",
+	struct doc_table t = DOC_TABLE("Adjusted p accounts for the number of figures tested. "
+				       "Cells: how many independent values the cells amount to",
 				       columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
@@ -210,7 +210,8 @@ static void put_totals(struct doc *d, const struct compare_job *job)
 		{"AFTER", DOC_RIGHT},
 		{"DIFFERENCE", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Totals: one value per run, so not tested", columns);
+	struct doc_table t =
+		DOC_TABLE("Totals (not tested, because there is one value per run)", columns);
 	const struct compare_total *total;
 
 	for (size_t i = 0; (total = compare_total(i)); i++) {
@@ -233,10 +234,9 @@ void compare_figures(struct doc *d, const struct compare_job *job)
 	const struct compare_result *r = &job->result;
 
 	put_metrics(d, r);
-	doc_para(d,
-		 "● real: more than chance explains. ○ noise: chance explains it. - not judged: no "
-		 "test was possible. Each interval is for one figure alone; the mark allows for "
-		 "all figures tested.");
+	doc_para(d, "● real: chance alone does not explain the difference. ○ noise: chance may "
+		    "explain it. - not judged: no test was possible. An interval is for one figure "
+		    "alone; the mark accounts for all figures tested.");
 	put_reasons(d, r);
 	doc_fold_begin(d, "How each figure was tested");
 	put_spreads(d, r);

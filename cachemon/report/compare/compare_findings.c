@@ -33,7 +33,7 @@ static const struct finding *find_finding(const struct analysis_job *j,
 static const char *why_unjudged(const struct analysis *a, int64_t job_id, const struct rule *rule)
 {
 	if (!a || !analysis_job_of(a, job_id))
-		return "the run was not analysed";
+		return "the run could not be analysed";
 	for (size_t i = 0; i < a->nr_unjudged; i++)
 		if (a->unjudged[i].job_id == job_id && !strcmp(a->unjudged[i].rule->id, rule->id))
 			return a->unjudged[i].reason;
@@ -175,7 +175,7 @@ void compare_grades(struct doc *d, const struct compare_model *m, const struct c
 						    {"AFTER", DOC_LEFT},
 						    {"DIFFERENCE", DOC_RIGHT},
 						    {"MARK", DOC_LEFT}};
-	struct doc_table t = DOC_TABLE("One value per run, so not tested", columns);
+	struct doc_table t = DOC_TABLE("Not tested, because there is one value per run", columns);
 
 	for (int i = 0; i < GRADE_NR; i++) {
 		const struct analysis_grade *a = grade_of(m, job, 0, i);

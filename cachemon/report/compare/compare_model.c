@@ -293,11 +293,11 @@ static int check_whole(const struct model_run *run, struct errtext *err)
 		why = "lost intervals";
 	if (!why)
 		return 0;
-	return errtext_set(err, -EINVAL,
-			   "run %" PRId64
-			   " %s, and --per job compares whole jobs: leave it out to compare "
-			   "them per work.",
-			   run->id, why);
+	return errtext_set(
+		err, -EINVAL,
+		"run %" PRId64
+		" %s, and --per job compares whole jobs: omit it to compare per unit of work.",
+		run->id, why);
 }
 
 static int analyse_runs(sqlite3 *db, const struct compare_options *o, struct compare_model *m,
@@ -410,8 +410,8 @@ static int check_twice(const struct compare_model *m, struct errtext *err)
 
 			if (a->run.id == b->run.id)
 				return errtext_set(err, COMPARE_REFUSED,
-						   "run %" PRId64 " is given twice: each run "
-						   "counts once.",
+						   "run %" PRId64
+						   " is given twice; give each run once.",
 						   a->run.id);
 		}
 	return 0;

@@ -91,8 +91,8 @@ static void make_windows(struct arena *a, const struct model_job *const job[2], 
 			 struct compare_picture ret[2])
 {
 	static const char *const ids[2] = {"windows-before", "windows-after"};
-	static const char *const titles[2] = {"Before: sizes of readahead windows",
-					      "After: sizes of readahead windows"};
+	static const char *const titles[2] = {"Before: readahead window sizes",
+					      "After: readahead window sizes"};
 	struct bars_shown shown[2];
 	struct bars b[2];
 	bool there[2];
@@ -111,8 +111,7 @@ static void make_reads(struct arena *a, const struct model_job *const job[2], si
 		       struct compare_picture ret[2])
 {
 	static const char *const ids[2] = {"reads-before", "reads-after"};
-	static const char *const titles[2] = {"Before: sizes of read calls",
-					      "After: sizes of read calls"};
+	static const char *const titles[2] = {"Before: read call sizes", "After: read call sizes"};
 	struct bars_shown shown[2];
 	struct bars b[2];
 	bool there[2];
@@ -139,7 +138,7 @@ static const struct job_curve *curve_of(const struct model *m, const struct mode
 	*ret_absent = NULL;
 	if (a && a->curve.there)
 		return &a->curve;
-	*ret_absent = a ? a->curve.absent : "the run was not analysed";
+	*ret_absent = a ? a->curve.absent : "the run could not be analysed";
 	return NULL;
 }
 

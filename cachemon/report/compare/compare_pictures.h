@@ -29,7 +29,7 @@ void compare_pictures_make(struct arena *a, const struct model *model,
 			   const struct model_job *const job[2], size_t at,
 			   struct compare_pictures *ret);
 
-/* Its part in compare_time.c. */
+/* The pictures of time; in compare_time.c. */
 void compare_time_make(struct arena *a, const struct model_job *const job[2], size_t at,
 		       struct compare_picture ret[2]);
 

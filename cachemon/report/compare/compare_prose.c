@@ -181,9 +181,9 @@ static void say_deciding(FILE *out, const struct compare_result *r)
 static void say_detectable(FILE *out, const struct compare_result *r)
 {
 	if (r->nr_tested == 1)
-		fputs(" the one figure tested did not change by more than chance explains", out);
+		fputs(" chance may explain the change of the one figure tested", out);
 	else
-		fprintf(out, " none of the %zu figures tested changed by more than chance explains",
+		fprintf(out, " chance may explain the changes of all %zu figures tested",
 			r->nr_tested);
 	for (size_t i = 0; i < r->nr_rows; i++)
 		if (r->rows[i].outcome == OUTCOME_SMALL) {
@@ -197,8 +197,7 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 		    !isfinite(row->test.detectable))
 			continue;
 		fprintf(out,
-			"; a change of the %s by %.1f %% would have been seen (in 4 of 5 such "
-			"comparisons)",
+			"; a change of %s by %.1f %% would be detected in 4 of 5 such comparisons",
 			row->metric->label, 100 * row->test.detectable / row->a);
 		break;
 	}
@@ -285,6 +284,5 @@ void compare_time_sentence(FILE *out, const struct compare_job *job)
 			compare_difference(unit, low).s, compare_difference(unit, high).s,
 			compare_mark_text(row));
 	else
-		fprintf(out, ". Not judged whether that is more than chance: %s.",
-			why ? why : "no interval could be computed");
+		fprintf(out, ". Not tested: %s.", why ? why : "no interval could be computed");
 }

@@ -52,8 +52,7 @@ static void put_trouble(struct doc *d, const struct model_run *run)
 		doc_para(d, "The command of run %" PRId64 " failed with status %" PRId64 ".",
 			 run->id, run->exit_status.value);
 	if (!bytes_is(&run->state, "complete"))
-		doc_para(d,
-			 "Run %" PRId64 " did not end: only what was recorded of it is compared.",
+		doc_para(d, "Run %" PRId64 " did not end; only the recorded part is compared.",
 			 run->id);
 	if (run->intervals_lost.known && run->intervals_lost.value)
 		doc_para(d, "%" PRId64 " intervals of run %" PRId64 " were lost.",
@@ -100,7 +99,8 @@ static void put_facts(struct doc *d, const struct compare_model *m)
 	if (m->nr_facts)
 		doc_put_table(d, &t);
 	else
-		doc_para(d, "No known property of the machine or the measurement differs.");
+		doc_para(d,
+			 "The machine and the measurement do not differ in any recorded property.");
 	put_troubles(d, m);
 }
 
@@ -130,15 +130,15 @@ static void put_work(struct doc *d, const struct compare_result *r)
 	doc_para(d, "Work: %s before, %s after, %s.", show_work(r->work, work[0]).s,
 		 show_work(r->work, work[1]).s, what[r->work]);
 	if (r->per == PER_JOB)
-		doc_para(d, "Figures are for the whole job: both runs are assumed to have done "
-			    "the same work.");
+		doc_para(d, "Figures are for the whole job, assuming that both runs did the same "
+			    "work.");
 	else if (r->work == WORK_TIME)
-		doc_para(d, "If both runs did the same job to its end, use --per job to compare "
-			    "how long it took.");
+		doc_para(d, "If both runs completed the same job, use --per job to compare how "
+			    "long it took.");
 	else if (fabs(r->work_a - r->work_b) > WORK_APART * larger)
 		doc_para(d, "The runs did different amounts of work. Compare figures per unit of "
-			    "work, not totals. If both did the same job to its end and one of them "
-			    "just read less for it, use --per job.");
+			    "work, not totals. If both completed the same job and one merely read "
+			    "less, use --per job.");
 }
 
 static void put_run(struct doc_table *t, const struct compare_model *m, int side, size_t at)
@@ -216,7 +216,7 @@ static void put_curve(struct doc *d, const struct compare_model *m, const struct
 	doc_put_picture(d, &job->pictures.curve.picture);
 	for (int i = 0; i < 2; i++)
 		if (job->pictures.no_curve[i])
-			doc_para(d, "No curve of the run %s: %s", i ? "after" : "before",
+			doc_para(d, "No curve for the run %s: %s", i ? "after" : "before",
 				 job->pictures.no_curve[i]);
 }
 
@@ -224,12 +224,9 @@ static const struct part {
 	const char *id, *title;
 	void (*put)(struct doc *d, const struct compare_model *m, const struct compare_job *job);
 } parts[] = {
-	{"changed", "What changed", put_change},
-	{"graded", "Grades", compare_grades},
-	{"found", "Findings", compare_found},
-	{"time", "Over time", put_time},
-	{"cache", "Other sizes of the cache", put_curve},
-	{"sizes", "Sizes of windows and reads", put_sizes},
+	{"changed", "What changed", put_change},   {"graded", "Grades", compare_grades},
+	{"found", "Findings", compare_found},	   {"time", "Over time", put_time},
+	{"cache", "Other cache sizes", put_curve}, {"sizes", "Window and read sizes", put_sizes},
 };
 
 enum { NR_PARTS = sizeof(parts) / sizeof(parts[0]) };
@@ -270,7 +267,7 @@ static void put_job(struct doc *d, const struct compare_model *m, size_t at)
 
 static void put_judged(struct doc *d, const struct compare_model *m)
 {
-	doc_part_begin(d, "judged", true, "How it was judged");
+	doc_part_begin(d, "judged", true, "Method");
 	for (int test = 0; test < TEST_NR; test++)
 		for (size_t i = 0; i < m->nr_jobs; i++)
 			if (m->jobs[i].result.test == (enum compare_test)test) {
@@ -333,12 +330,12 @@ void compare_sections(struct doc *d, const struct compare_model *m, bool page)
 	put_runs(d, m);
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		if (!bytes_equal(&m->jobs[i].job[0]->name, &m->jobs[i].job[1]->name))
-			doc_para(d, "The job is called %.*s in the run after.",
+			doc_para(d, "In the run after, the job is named %.*s.",
 				 (int)m->jobs[i].job[1]->name.len,
 				 m->jobs[i].job[1]->name.data ? m->jobs[i].job[1]->name.data : "");
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		put_job(d, m, i);
-	doc_part_begin(d, "machine", false, "Other differences between the runs");
+	doc_part_begin(d, "machine", false, "Other differences");
 	put_facts(d, m);
 	doc_part_end(d);
 	put_judged(d, m);

@@ -35,13 +35,11 @@ static void say_end(struct arena *a, struct picture *p)
 	if (!p->axis.nr)
 		return;
 	if (p->axis.most <= end) {
-		p->says = "Both runs have the same scales; this is the longer run.";
+		p->says = "Both charts have the same scales. This is the longer run.";
 		return;
 	}
 	mark = arena_alloc(a, sizeof(*mark));
-	p->says = pictures_text(a,
-				"Both runs have the same scales; this one ends at %s, so there "
-				"is nothing to the right of that.",
+	p->says = pictures_text(a, "Both charts have the same scales. This run ends at %s.",
 				picture_value(UNIT_SECONDS, end).s);
 	if (!mark)
 		return;

@@ -169,6 +169,27 @@ static void put_dev(struct tree *t, struct opt_i64 major, struct opt_i64 minor)
 	tree_string(t, "dev", major.known && minor.known ? dev : NULL);
 }
 
+static void put_waits(struct tree *t, const struct model_waits *w)
+{
+	tree_string(t, "wait_histogram_absent", w->absent);
+	if (w->absent) {
+		tree_null(t, "wait_histogram");
+		return;
+	}
+	tree_array(t, "wait_histogram");
+	for (int i = 0; i < WAIT_BUCKETS; i++) {
+		if (!w->sleeps[i])
+			continue;
+		tree_object(t, NULL);
+		tree_int(t, "from_ns", counter_wait_ns(i));
+		tree_opt_int(t, "to_ns",
+			     (struct opt_i64){counter_wait_ns(i + 1), i < WAIT_BUCKETS - 1});
+		tree_int(t, "sleeps", w->sleeps[i]);
+		tree_end(t);
+	}
+	tree_end(t);
+}
+
 static void put_file(struct tree *t, const struct model *m, const struct model_job *job, size_t at,
 		     int64_t page_size)
 {
@@ -189,13 +210,15 @@ static void put_file(struct tree *t, const struct model *m, const struct model_j
 	data_pattern(t, m, false, f->id);
 	data_coverage(t, job, at);
 	data_totals(t, "totals", &f->counts, page_size);
+	put_waits(t, &f->waits);
 	tree_end(t);
 }
 
 static void put_rest(struct tree *t, const struct model_job *job, int64_t page_size)
 {
-	static const char *const absent[] = {"path",   "dev",	     "ino",	"gen",
-					     "fstype", "size_bytes", "pattern", "coverage"};
+	static const char *const absent[] = {"path",	"dev",	    "ino",
+					     "gen",	"fstype",   "size_bytes",
+					     "pattern", "coverage", "wait_histogram"};
 
 	tree_object(t, NULL);
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
@@ -203,6 +226,7 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	tree_bool(t, "rest", true);
 	put_row_bound(t, &job->rest);
 	tree_opt_int(t, "files", job->rest_files);
+	tree_string(t, "wait_histogram_absent", "only files have one");
 	data_totals(t, "totals", &job->rest, page_size);
 	tree_end(t);
 }
@@ -281,6 +305,21 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 	tree_end(t);
 }
 
+/* The block device, by the kernel's own count. */
+static void put_device(struct tree *t, const struct model_filesystem *f)
+{
+	if (!f->device_reads.known) {
+		tree_null(t, "device");
+		return;
+	}
+	tree_object(t, "device");
+	tree_name(t, "name", &f->device);
+	tree_opt_int(t, "reads", f->device_reads);
+	tree_opt_int(t, "read_ms", f->device_read_ms);
+	tree_opt_int(t, "read_mean_ns", model_device_read_ns(f));
+	tree_end(t);
+}
+
 static void put_filesystem(struct tree *t, const struct model_filesystem *f, int64_t page_size)
 {
 	tree_object(t, NULL);
@@ -291,6 +330,7 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 	tree_name(t, "explanation", &f->why);
 	tree_opt_int(t, "files", f->files);
 	tree_mark(t, "files_estimated", f->files_estimated);
+	put_device(t, f);
 	put_row_bound(t, &f->counts);
 	data_totals(t, "totals", &f->counts, page_size);
 	tree_end(t);
@@ -361,6 +401,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_opt_int(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
 	data_totals(t, "totals", &job->counts, page_size);
+	put_waits(t, &job->waits);
 	put_rows(t, m, job, page_size);
 	tree_array(t, "filesystems");
 	for (size_t i = 0; i < job->nr_filesystems; i++)

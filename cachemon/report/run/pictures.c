@@ -132,6 +132,22 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 	sizes_reads(d, ret->values);
 }
 
+void pictures_waits(struct arena *a, const struct model_waits *w, struct bars *ret,
+		    struct bars_shown *ret_shown)
+{
+	*ret_shown = (struct bars_shown){.says = "Each bar reaches to the next one's length.",
+					 .axis = "length of a wait",
+					 .series = "waits",
+					 .unit = UNIT_COUNT,
+					 .tone = TONE_STALL};
+	ret->nr = WAIT_BUCKETS;
+	for (int i = 0; i < WAIT_BUCKETS; i++) {
+		ret->names[i] =
+			pictures_text(a, "%s", human_duration((uint64_t)counter_wait_ns(i)).text);
+		ret->values[i] = (double)w->sleeps[i];
+	}
+}
+
 struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first, size_t nr,
 			     const struct bars_shown *shown)
 {

@@ -78,11 +78,11 @@ static void say_mapped(FILE *out, const struct view *v)
 	if (counts_get(v->c, C_stall_ns).known)
 		fprintf(out, ", and its tasks waited %s of %s for the page cache",
 			show_ns(counts_get(v->c, C_stall_ns)).s, show_ns(v->m->run.duration_ns).s);
-	fputs(". Use of a mapping is not seen.", out);
+	fputs(". Accesses through a mapping are not observed.", out);
 	if (v->d.hit_ratio.known)
 		fprintf(out,
-			" The hit ratio, %s of %s page %s, is of its read calls alone, which as a "
-			"rule are a program's start.",
+			" The hit ratio, %s of %s page %s, covers only its read calls, most of "
+			"which usually belong to program start.",
 			show_hit_ratio(v->c, &v->d).s, show_count(lookups, v->c->sliced).s,
 			show_plural(lookups, "lookup", "lookups"));
 }
@@ -103,7 +103,7 @@ static void say_why_absent(FILE *out, const struct model *m)
 			putc(')', out);
 			return;
 		}
-	fputs("is not known, because not all of its reads were watched", out);
+	fputs("is not known, because reads were watched for only part of the time", out);
 }
 
 static void say_reads(FILE *out, const struct view *v)
@@ -153,10 +153,9 @@ static void say_outside(FILE *out, const struct view *v)
 	    outside.value / OUTSIDE_SHARE_MIN < v->job->rchar_bytes.value / 100)
 		return;
 	fprintf(out,
-		" At least %s more were read outside of the page cache's hooks (pipes, sockets, "
-		"tmpfs, "
-		"FUSE with direct_io, O_DIRECT on devices or over a network): no figure here is "
-		"about them.",
+		" At least %s more were read where no probe observes reads (pipes, sockets, tmpfs, "
+		"FUSE with direct_io, O_DIRECT on devices or over a network). No figure here "
+		"includes them.",
 		show_bytes(outside, false).s);
 }
 
@@ -176,14 +175,14 @@ static void say_prefetch(FILE *out, const struct view *v)
 		show_plural(pages, "page", "pages"), pages_size(v, pages).s,
 		show_plural(pages, "was", "were"));
 	if (v->d.accuracy.known)
-		fprintf(out, "; of those used or evicted since, %s were used",
+		fprintf(out, "; %s of those with a settled fate were used",
 			show_range(v->d.accuracy, &v->d.accuracy_range).s);
 	else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0)
-		fputs("; for too many of them it is unknown whether they were used", out);
+		fputs("; too many of them have an unknown fate", out);
 	else if (v->c->known[C_used])
-		fputs("; none of them was seen to be used or evicted yet", out);
+		fputs("; none of them has been used or evicted yet", out);
 	else
-		fputs("; whether they were used was not measured", out);
+		fputs("; their use was not measured", out);
 	fputs(".", out);
 }
 
@@ -201,10 +200,10 @@ static void say_cost(FILE *out, const struct view *v)
 	else if (run->cpu_ns.known)
 		fprintf(out, " Measuring cost %s of CPU time.", show_ns(run->cpu_ns).s);
 	else
-		fputs(" What measuring cost is not known.", out);
+		fputs(" The overhead is not known.", out);
 }
 
-static const char NO_COUNTS[] = "No level can count without them.";
+static const char NO_COUNTS[] = "Every level needs these probes.";
 
 /* The largest cost, and how to lower it besides a larger budget, as a sentence; NULL: none. */
 static const char *costs_most(const struct model_run *run, const char **ret_do)
@@ -212,20 +211,20 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 	static const struct {
 		const char *what, *todo;
 	} of[MODEL_COST_PARTS] = {
-		{"the reads", "--level cold costs less, but does not see hits."},
-		{"pages that come into the cache and leave it", NO_COUNTS},
+		{"the reads", "--level cold costs less, but does not count hits."},
+		{"pages that enter and leave the cache", NO_COUNTS},
 		{"readahead windows", NO_COUNTS},
 		{"page faults", NO_COUNTS},
 		{"task switches", NO_COUNTS},
-		{"io_uring requests, direct reads, or processes that begin and end", NULL},
+		{"io_uring requests, direct reads, and process starts and exits", NULL},
 	};
 	int64_t most = run->collector_cpu_ns.known ? run->collector_cpu_ns.value : 0;
 	const char *what = "cachemon's own process";
 
-	/* In a sliced run it wakes for the slices, independent of the interval. */
-	*ret_do = run->sliced.known && run->sliced.value ? "In a longer job the share is smaller."
-							 : "A longer --interval lowers it; in a "
-							   "longer job the share is smaller.";
+	/* In a sliced run it wakes for the slices, whatever the interval is. */
+	*ret_do = run->sliced.known && run->sliced.value
+			  ? "A longer job lowers its share."
+			  : "A longer --interval lowers it, and a longer job lowers its share.";
 	for (int i = 0; i < MODEL_COST_PARTS; i++) {
 		if (!run->cost_parts[i].known || run->cost_parts[i].value <= most)
 			continue;
@@ -246,14 +245,14 @@ static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
 		return false;
 	what = costs_most(run, &todo);
 	fprintf(out,
-		"%sMeasuring cost %s of the job's CPU time, over the budget of %s; most of it is "
-		"for %s.",
+		"%sMeasuring cost %s of the job's CPU time, over the budget of %s. The largest "
+		"part is for %s.",
 		lead, show_ratio(run->cost_share, false).s, show_ratio(run->cost_budget, false).s,
 		what);
 	if (todo)
 		fprintf(out, " %s", todo);
 	if (allowed)
-		fputs(" A larger --max-overhead allows it.", out);
+		fputs(" To allow this overhead, raise --max-overhead.", out);
 	return true;
 }
 
@@ -309,7 +308,7 @@ static void say_bounds(struct sentences *s, const struct model_run *run)
 		marked |= bounds[i].marked;
 	}
 	if (marked)
-		fputs("Such figures carry >=.", next_sentence(s));
+		fputs("Lower bounds are marked >=.", next_sentence(s));
 }
 
 static void say_killed(struct sentences *s, const struct model_job *job)
@@ -329,21 +328,19 @@ bool prose_caveats(FILE *out, const char *lead, const struct model *m)
 	struct sentences s = {.out = out, .lead = lead};
 
 	if (bytes_is(&m->run.state, "open"))
-		fputs("The run is still being written, or cachemon was killed: the figures are "
-		      "those of its last stored interval.",
+		fputs("The run is still being written, or cachemon was killed. Figures are as of "
+		      "the last stored interval.",
 		      next_sentence(&s));
 	else if (!bytes_is(&m->run.state, "complete"))
-		fputs("The run was cut short: cachemon ended before it could finish it. It was "
-		      "killed "
-		      "(kill -9, or the kernel's OOM killer, also that of its own memory cgroup), "
-		      "crashed, or the machine went down. The figures are those of its last stored "
-		      "interval.",
+		fputs("The run was cut short: cachemon was killed (by kill -9 or the OOM killer, "
+		      "possibly of its own memory cgroup), crashed, or the machine went down. "
+		      "Figures are as of the last stored interval.",
 		      next_sentence(&s));
 	say_killed(&s, model_main_job(m));
 	say_loss(&s, m->run.intervals_lost, " intervals could not be stored and are missing");
-	say_loss(&s, m->run.law_error_pages,
-		 " pages of error in the conservation law: the fates of prefetched pages are not "
-		 "exact");
+	say_loss(
+		&s, m->run.law_error_pages,
+		" pages violate the conservation law: the fates of prefetched pages are not exact");
 	say_bounds(&s, &m->run);
 	return s.any;
 }

@@ -59,10 +59,10 @@ struct report_options {
 	 * -errno with a text; what it adds lives until the report is written. */
 	int (*word)(void *arg, struct model *m, struct errtext *err);
 	void *word_arg;
-	/* Gets the head of each watched job before anything is shown; NULL: nobody. */
+	/* Gets the head of each watched job before anything is shown; NULL: no callback. */
 	void (*on_head)(void *arg, const struct report_head *head);
 	void *on_head_arg;
-	const struct progress_sink *progress; /* NULL: nobody listens */
+	const struct progress_sink *progress; /* NULL: no callback */
 };
 
 /* -EINVAL: no such format. "text", "md", "html", "json", "csv", "yaml". */

@@ -37,15 +37,15 @@ static void put_legend(struct doc *d, const struct model *m)
 	if (run->sliced.known && run->sliced.value)
 		doc_para(
 			d,
-			"~ marks an estimate: to keep its cost down, cachemon watched the reads "
-			"for %s of the time, in slices at random places. Read calls, bytes, "
-			"lookups and hits of the job are estimated from these, each with its 90 %% "
-			"interval; where that is wide, and of files and directories, they are "
-			"absent. Everything without a mark is exact; >= is a lower bound.",
+			"~ marks an estimate. To limit overhead, cachemon watched reads for %s of "
+			"the time, in randomly placed slices. The job's read calls, bytes, lookups "
+			"and hits are estimated from these slices, each with a 90 %% interval. "
+			"They are absent where that interval is too wide, and for files and "
+			"directories. Figures without a mark are exact; >= marks a lower bound.",
 			show_ratio(share, false).s);
 	doc_para(d,
-		 "A page is %s; '-' means not measured, never zero. The terms are explained beside "
-		 "the figures.",
+		 "A page is %s; '-' means not measured, never zero. cachemon-terms(7) explains the "
+		 "terms.",
 		 show_bytes(run->page_size_bytes, false).s);
 }
 
@@ -121,26 +121,27 @@ static const struct part {
 	void (*put)(struct doc *d, const struct model *m, const struct model_job *job);
 } parts[] = {
 	{"change", "What to change", false, has_analysis, sections_to_change},
-	{"worded", "In the words of a model", false, has_wording, put_wording},
+	{"worded", "Explanation by a model", false, has_wording, put_wording},
 	{"time", "Over time", false, has_timeline, sections_timeline},
 	{"epochs", "Epochs", false, has_epochs, sections_epochs},
-	{"stands-out", "What stands out over time", false, has_analysis, sections_series},
+	{"stands-out", "Changes over time", false, has_analysis, sections_series},
 	{"totals", "What was read", false, has_any, put_totals},
 	{"prefetch", "Prefetched pages", false, has_any, sections_prefetch},
-	{"sizes", "Sizes and distances", false, has_detail, sections_windows},
+	{"sizes", "Sizes and reuse distances", false, has_detail, sections_windows},
+	{"waits", "Waits", false, has_detail, sections_waits},
 	{"evictions", "Evictions", false, has_any, sections_evictions},
 	{"evictors", "Evictors", false, has_detail, sections_evictors},
-	{"cache", "Other sizes of the cache", false, has_analysis, sections_curve},
-	{"readahead", "Other settings of readahead", false, has_analysis, sections_readahead},
+	{"cache", "Other cache sizes", false, has_analysis, sections_curve},
+	{"readahead", "Other readahead settings", false, has_analysis, sections_readahead},
 	{"files", "Files and directories", false, has_any, sections_rows},
-	{"coverage", "Which parts of files", true, has_detail, sections_parts_of_files},
-	{"patterns", "How they are read", true, has_analysis, sections_patterns},
-	{"grades", "Grades of directories", true, has_analysis, sections_directory_grades},
+	{"coverage", "Parts of files that were read", true, has_detail, sections_parts_of_files},
+	{"patterns", "Access patterns", true, has_analysis, sections_patterns},
+	{"grades", "Directory grades", true, has_analysis, sections_directory_grades},
 	{"filesystems", "Filesystems", true, has_any, sections_filesystems},
-	{"advice", "Advice the job gave", false, has_any, sections_advice},
+	{"advice", "Advice by the job", false, has_any, sections_advice},
 	{"passed", "Passed", true, has_analysis, sections_passed},
 	{"unjudged", "Not judged", true, has_unjudged, sections_not_judged},
-	{"measured", "How it was measured", true, has_any, sections_measured},
+	{"measured", "Measurement", true, has_any, sections_measured},
 };
 
 static const char others_title[] = "Other processes";

@@ -29,7 +29,9 @@ void sections_timeline(struct doc *d, const struct model *m, const struct model_
 void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job);
 /* Notable changes over time, and compared with earlier runs; sections_series.c: */
 void sections_series(struct doc *d, const struct model *m, const struct model_job *job);
-/* Sizes and distances, other cache sizes, other readahead settings; sections_sizes.c: */
+/* Lengths of waits, sizes and distances, other cache sizes, other readahead settings;
+ * sections_sizes.c: */
+void sections_waits(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_windows(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job);
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job);

@@ -129,12 +129,12 @@ static void put_flow(struct doc *d, const struct model_detail *x)
 {
 	struct flow *f = calloc(1, sizeof(*f));
 	struct doc_flow flow = {
-		.title = "Who pushed out whose pages",
+		.title = "Who evicted whose pages",
 		.says = x->nr_evictions > ROWS_MAX
-				? "From left to right, as wide as the pages that left the cache; "
-				  "the table below has the largest."
-				: "From left to right, as wide as the pages that left the cache, "
-				  "which the table below has as numbers.",
+				? "Evictors are on the left, owners on the right. Width is the "
+				  "number of pages. The table below lists the largest rows."
+				: "Evictors are on the left, owners on the right. Width is the "
+				  "number of pages, as listed in the table below.",
 	};
 
 	if (!f) {
@@ -185,27 +185,27 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 	put_flow(d, x);
 	doc_put_table(d, &t);
 	if (shared)
-		doc_para(d, "~: kswapd works for everybody; its pages are shared out among those "
-			    "who filled the memory meanwhile.");
+		doc_para(d, "~ marks an estimate: pages that kswapd evicted are attributed in "
+			    "proportion to the pages that each job added meanwhile.");
 	if (x->nr_evictions > ROWS_MAX)
 		doc_para(d,
-			 "%zu more rows are in the JSON report: cachemon report --format json, "
-			 "there interference.evictions.",
+			 "%zu more rows are in the JSON report (cachemon report --json, key "
+			 "interference.evictions).",
 			 x->nr_evictions - ROWS_MAX);
 }
 
 static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all, int64_t page_size)
 {
 	static const char *const names[EVICT_NR] = {
-		[EVICT_RECLAIM_KSWAPD] = "reclaim in the background (kswapd)",
-		[EVICT_RECLAIM_DIRECT] = "reclaim by a task short of memory",
+		[EVICT_RECLAIM_KSWAPD] = "background reclaim (kswapd)",
+		[EVICT_RECLAIM_DIRECT] = "direct reclaim by a task that needed memory",
 		[EVICT_RECLAIM_MEMCG] = "reclaim by a memory limit",
 		[EVICT_DONTNEED] = "DONTNEED advice",
 		[EVICT_DROP_CACHES] = "drop_caches",
 		[EVICT_TRUNCATE] = "file truncated or deleted",
 		[EVICT_DIRECT_IO] = "direct I/O",
 		[EVICT_OTHER] = "other",
-		[EVICT_INVALIDATE] = "dropped as stale by the filesystem",
+		[EVICT_INVALIDATE] = "invalidated by the filesystem",
 		[EVICT_DONTCACHE] = "calls with RWF_DONTCACHE",
 	};
 	static const struct doc_column columns[] = {
@@ -241,7 +241,8 @@ static void put_distance(struct doc *d, const struct counts *c)
 
 	if (!refaults.known || refaults.value == 0 || !pages.known || !ms.known)
 		return;
-	doc_para(d, "%s%s pages came back, on average %s evictions and %s after they had left.",
+	doc_para(d,
+		 "%s%s pages were added again, on average %s evictions and %s after they had left.",
 		 counts_lower_bound(c, C_refaults) ? "At least " : "",
 		 show_count(refaults, false).s,
 		 show_count((struct opt_i64){pages.value / refaults.value, true}, false).s,
@@ -255,7 +256,7 @@ void sections_evictions(struct doc *d, const struct model *m, const struct model
 	counts_derive(&job->counts, m->run.page_size_bytes.value, &derived);
 	if (derived.evicted_pages.known && derived.evicted_pages.value == 0) {
 		doc_para(d, counts_lower_bound(&job->counts, C_evicted_other)
-				    ? "No page of the job was seen to leave the cache."
+				    ? "No page of the job is known to have left the cache."
 				    : "No page of the job left the cache.");
 		return;
 	}

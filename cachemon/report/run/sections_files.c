@@ -70,9 +70,9 @@ static void say_parts(const struct model_coverage *v, char *says, size_t size)
 			      show_pages(sum_of(c->evicted_unused, c->nr_parts)).s,
 			      show_pages(sum_of(c->resident_unused, c->nr_parts)).s);
 	else
-		n += snprintf(
-			says + n, size - (size_t)n,
-			", by a sample of pages; parts in which none of it lies are not known");
+		n += snprintf(says + n, size - (size_t)n,
+			      ", estimated from a sample of pages; parts without a sampled page "
+			      "are not known");
 	snprintf(says + n, size - (size_t)n, "%s",
 		 v->broken ? ". The recording ends before the run." : ".");
 }
@@ -113,13 +113,13 @@ void sections_parts_of_files(struct doc *d, const struct model *m, const struct 
 			put_file(d, &job->files[i], v);
 	}
 	if (!nr)
-		doc_para(d, "Of no file is known which parts were read%s%s.",
+		doc_para(d, "It is not known for any file which parts were read%s%s.",
 			 job->nr_files ? ": " : "",
 			 job->nr_files && job->detail->coverage[0].absent
 				 ? job->detail->coverage[0].absent
 				 : "");
 	else if (nr > FILES_MAX)
-		doc_para(d, "%zu more files have theirs in the JSON report.", nr - FILES_MAX);
+		doc_para(d, "The JSON report has %zu more files.", nr - FILES_MAX);
 }
 
 /* Number of files and of directories. */
@@ -181,6 +181,6 @@ void sections_patterns(struct doc *d, const struct model *m, const struct model_
 	for (size_t i = 0; i < job->nr_files && i < ROWS_MAX; i++)
 		put_pattern(&t, pattern_at(m, false, job->files[i].id), &job->files[i].path);
 	if (!t.nr_cells)
-		doc_para(d, "Too little was read to tell.");
+		doc_para(d, "Too little was read to find a pattern.");
 	doc_put_table(d, &t);
 }

@@ -77,7 +77,7 @@ static struct gain_text gain_range(const struct gain *g)
 static void put_problems(struct doc *d, const struct model *m)
 {
 	for (size_t i = 0; m->analysis && i < m->analysis->rules.nr_problems; i++)
-		doc_para(d, "A rule could not be used: %s.", m->analysis->rules.problems[i]);
+		doc_para(d, "A rule is invalid: %s.", m->analysis->rules.problems[i]);
 }
 
 /* Four digits, or as many as distinguish 0.99998 from 1. */
@@ -194,10 +194,10 @@ static void put_finding(struct doc *d, const struct snippet_of *of, size_t numbe
 
 		doc_card_begin(d, &card);
 		put_action(d, of);
-		doc_fold_begin(d, "What it rests on");
+		doc_fold_begin(d, "Evidence");
 		put_evidence(d, f);
 		for (const struct finding *m = f->merged; m; m = m->merged)
-			doc_para(d, "Of the same cause: %s: %s.", m->rule->id, m->summary);
+			doc_para(d, "Same cause: %s: %s.", m->rule->id, m->summary);
 		doc_fold_end(d);
 		doc_card_end(d);
 	}
@@ -241,7 +241,7 @@ void sections_to_change(struct doc *d, const struct model *m, const struct model
 void sections_passed(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
-		{"LOOKED FOR, NOT FOUND", DOC_LEFT},
+		{"NOT FOUND", DOC_LEFT},
 		{"WHICH IS", DOC_WRAP},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
@@ -256,7 +256,7 @@ void sections_passed(struct doc *d, const struct model *m, const struct model_jo
 		doc_cell(&t, "%s", rule->title);
 	}
 	if (!t.nr_cells)
-		doc_para(d, "Every rule was found, or could not be judged.");
+		doc_para(d, "All other rules are listed as findings or could not be judged.");
 	doc_put_table(d, &t);
 }
 
@@ -318,11 +318,11 @@ static void put_advised_job(struct doc *d, const struct model *m, const struct m
 			(a->findings[i].gain.known && a->findings[i].gain.unit == GAIN_BYTES);
 	}
 	if (bytes && a->nr_findings > 1)
-		doc_para(d, "What gains most comes first. %s", a->scale.rate.method);
-	doc_heading(d, 3, "What stands out over time");
+		doc_para(d, "Findings with the largest gain come first. %s", a->scale.rate.method);
+	doc_heading(d, 3, "Changes over time");
 	sections_series(d, m, job);
 	if (m->wording && m->wording->job_id == job->id) {
-		doc_heading(d, 3, "In the words of a model");
+		doc_heading(d, 3, "Explanation by a model");
 		sections_wording(d, m->wording);
 	}
 	sections_grades(d, m, job);

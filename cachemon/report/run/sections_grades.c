@@ -18,13 +18,12 @@ static void put_ceiling(struct doc *d, const struct analysis_job *a)
 	if (!c->overall.known)
 		return;
 	doc_para(d,
-		 "An accelerator that this job feeds could be busy %s of the time at most%s%s%s "
-		 "(MLPerf Storage asks for 90 %% or 70 %%, by workload; this is %s)%s.",
+		 "An accelerator fed by this job could be busy at most %s of the time%s%s%s. "
+		 "MLPerf Storage requires 90 %% or 70 %%, depending on the workload; this is %s%s.",
 		 show_ratio(c->overall, false).s, c->after_first_epoch.known ? ", " : "",
 		 c->after_first_epoch.known ? show_ratio(c->after_first_epoch, false).s : "",
 		 c->after_first_epoch.known ? " after the first epoch" : "", c->line,
-		 a->several ? "; its tasks ran beside each other, so this is a mean over them"
-			    : "");
+		 a->several ? "; its tasks ran concurrently, so this is their mean" : "");
 }
 
 /* "B 0.84" */
@@ -77,8 +76,8 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 		{"PREFETCH", DOC_LEFT},	     {"EVICTION", DOC_LEFT}, {"STALL", DOC_LEFT},
 		{"HOW", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("Of each directory, from the counters of its files; stall "
-				       "is the share of the job's time that it waited for them",
+	struct doc_table t = DOC_TABLE("Grades use the counters of a directory's files. Stall is "
+				       "the share of the job's time spent waiting for them",
 				       columns);
 	size_t nr = 0;
 	size_t nr_left = 0;
@@ -102,8 +101,8 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 	}
 	doc_put_table(d, &t);
 	if (nr_left)
-		doc_para(d, "%zu more director%s grades in the JSON report.", nr_left,
-			 nr_left == 1 ? "y has its" : "ies have their");
+		doc_para(d, "The JSON report has %zu more director%s.", nr_left,
+			 nr_left == 1 ? "y" : "ies");
 }
 
 const char *findings_answer_text(enum analysis_answer answer)
@@ -112,11 +111,11 @@ const char *findings_answer_text(enum analysis_answer answer)
 	case ANSWER_NOTHING:
 		return "Nothing worth changing";
 	case ANSWER_UNEXPLAINED:
-		return "No known fix: no rule explains why this job is served badly";
+		return "No known fix: no rule explains the low grade";
 	case ANSWER_TOO_LITTLE:
 		return "Too little was read to judge";
 	case ANSWER_UNKNOWN:
-		return "No fix found, but not all rules could be judged";
+		return "No fix found, but some rules could not be judged";
 	default:
 		return "";
 	}

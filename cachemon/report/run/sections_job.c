@@ -34,22 +34,23 @@ static void read_lines(struct doc_table *t, const struct counts *c, const struct
 {
 	const struct line lines[] = {
 		{"read calls", LEAST(read_calls, show_read(c, ESTIMATE_READ_CALLS)),
-		 LEAST(read_bytes, show_read_bytes(c)), "buffered reads, and what they returned"},
+		 LEAST(read_bytes, show_read_bytes(c)),
+		 "buffered reads and the bytes they returned"},
 		{"lookups", LEAST(lookups, show_read(c, ESTIMATE_LOOKUPS)), PAGES(lookups),
-		 "pages those reads asked for"},
+		 "pages that those reads requested"},
 		{LABEL_hits, LEAST(lookups, show_read(c, ESTIMATE_HITS)),
 		 LEAST(lookups, show_bytes(opt_mul(d->hits, page_size), c->sliced)),
 		 "found in the cache"},
 		{"delayed hits", LEAST(delayed_hits, show_read(c, ESTIMATE_DELAYED_HITS)),
-		 PAGES(delayed_hits), "hits that waited for I/O already under way"},
+		 PAGES(delayed_hits), "hits that waited for I/O in progress"},
 		{"misses", SHOWN(misses), PAGES(misses), "not in the cache"},
 		{LABEL_hit_ratio, show_hit_ratio(c, d), {""}, "hits / lookups"},
 		{"demand pages", SHOWN(demand_pages), PAGES(demand_pages),
-		 "brought in because they were asked for"},
+		 "added because a program requested them"},
 		{LABEL_prefetched_pages,
 		 LEAST(prefetched_sync, show_count(d->prefetched_pages, false)),
 		 LEAST(prefetched_sync, show_bytes(opt_mul(d->prefetched_pages, page_size), false)),
-		 "brought in ahead of that"},
+		 "added before a program requested them"},
 		{"wasted prefetch", SHOWN(evicted_unused),
 		 LEAST(evicted_unused, show_bytes(d->waste_bytes, false)),
 		 "prefetched and evicted unused"},
@@ -65,28 +66,28 @@ static void other_lines(struct doc_table *t, const struct counts *c, const struc
 {
 	const struct line lines[] = {
 		{"other added", SHOWN(other_added_pages), PAGES(other_added_pages),
-		 "added in any other way"},
+		 "added in other ways"},
 		{LABEL_evicted_pages, LEAST(evicted_other, show_count(d->evicted_pages, false)),
 		 LEAST(evicted_other, show_bytes(opt_mul(d->evicted_pages, page_size), false)),
 		 "left the cache"},
 		{"not added", SHOWN(evicted_not_added), PAGES(evicted_not_added),
-		 "of those, cached before the run or brought by others"},
+		 "of those, cached before the run or added by others"},
 		/* clang-format off */
 		PLAIN_COUNTERS(PLAIN)
 		/* clang-format on */
-		{"major faults", SHOWN(faults_major), {""}, "of file mappings: page not there"},
-		{"minor faults", SHOWN(faults_minor), {""}, "of file mappings: page was there"},
+		{"major faults", SHOWN(faults_major), {""}, "on file mappings, page not cached"},
+		{"minor faults", SHOWN(faults_minor), {""}, "on file mappings, page cached"},
 		{"mapped pages", SHOWN(mapped_pages_upper_bound), PAGES(mapped_pages_upper_bound),
-		 "upper bound: use of a mapping is not seen"},
+		 "upper bound: accesses through a mapping are not observed"},
 		{"direct reads", SHOWN(direct_read_calls),
 		 LEAST(direct_read_bytes, show_bytes(COUNT(direct_read_bytes), false)),
-		 "past the cache (O_DIRECT)"},
+		 "bypassed the cache (O_DIRECT)"},
 		{"other reads",
 		 {""},
 		 show_least(show_bytes(outside, false), outside.known),
-		 "seen by no hook: pipes, sockets, tmpfs, direct_io of FUSE and the like"},
+		 "not observed: pipes, sockets, tmpfs, FUSE with direct_io and the like"},
 		{"stalls", SHOWN(stalls), LEAST(stall_ns, show_ns(COUNT(stall_ns))),
-		 "sleeps of its tasks for the page cache"},
+		 "times that its tasks slept for the page cache"},
 	};
 
 	put_lines(t, lines, sizeof(lines) / sizeof(lines[0]));
@@ -141,15 +142,15 @@ static struct shown show_fate(const struct counts *c, enum counter which)
 static void put_law(struct doc *d, const struct counts *c, const struct derived *derived)
 {
 	if (!derived->law_error_pages.known) {
-		doc_para(d, "Whether the fates add up to the prefetched pages cannot be checked: "
-			    "not all of them were measured.");
+		doc_para(d, "Conservation law not checked: some fates of prefetched pages were not "
+			    "measured.");
 		return;
 	}
 	doc_para(d, "Conservation law: %s + %s + %s + %s + %s = %s prefetched%s%s%s.",
 		 show_fate(c, C_used).s, show_fate(c, C_used_late).s,
 		 show_fate(c, C_evicted_unused).s, show_fate(c, C_resident_unused).s,
 		 show_fate(c, C_untracked).s, show_count(derived->prefetched_pages, false).s,
-		 derived->law_error_pages.value ? " does NOT hold, by " : ": it holds",
+		 derived->law_error_pages.value ? " is VIOLATED by " : ": it holds",
 		 derived->law_error_pages.value ? show_count(derived->law_error_pages, false).s
 						: "",
 		 derived->law_error_pages.value ? " pages" : "");
@@ -159,9 +160,9 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 		      int64_t page_size)
 {
 	static const char *const names[] = {"used in time", "used late (the reader waited)",
-					    "evicted unused", "resident unused (not yet judged)",
-					    "untracked (fate unknowable)"};
-	struct doc_table t = DOC_TABLE("What became of the prefetched pages", share_columns);
+					    "evicted unused", "resident unused (fate open)",
+					    "untracked (fate unknown)"};
+	struct doc_table t = DOC_TABLE("Fates of the prefetched pages", share_columns);
 
 	for (int i = 0; i < 5; i++)
 		put_share(&t, names[i], c, C_used + (enum counter)i, derived->prefetched_pages,
@@ -169,11 +170,12 @@ static void put_fates(struct doc *d, const struct counts *c, const struct derive
 	doc_put_table(d, &t);
 	put_law(d, c, derived);
 	if (counts_fates_unknown(c))
-		doc_para(d, "For too many of the prefetched pages it is unknown whether they were "
-			    "used: accuracy, coverage and timeliness would be those of the rest.");
+		doc_para(d, "Accuracy, coverage and timeliness are not given: too many prefetched "
+			    "pages have an unknown fate.");
 	doc_para(d,
-		 "Accuracy %s (used, of those used or evicted), coverage %s (of what would have "
-		 "been missed without prefetch), timeliness %s (used without waiting).",
+		 "Accuracy is %s (share of pages with a settled fate that were used). Coverage is "
+		 "%s (share of the pages needed that prefetch brought). Timeliness is %s (share of "
+		 "used pages that were used in time).",
 		 show_range(derived->accuracy, &derived->accuracy_range).s,
 		 show_range(derived->coverage, &derived->coverage_range).s,
 		 show_range(derived->timeliness, &derived->timeliness_range).s);
@@ -184,7 +186,7 @@ void sections_prefetch(struct doc *d, const struct model *m, const struct model_
 	static const char *const names[] = {"synchronous readahead", "asynchronous readahead",
 					    "WILLNEED advice", "readahead(2)",
 					    "around a mapped fault"};
-	struct doc_table t = DOC_TABLE("Who brought them", share_columns);
+	struct doc_table t = DOC_TABLE("Origins of the prefetched pages", share_columns);
 	int64_t page_size = m->run.page_size_bytes.value;
 	struct derived derived;
 

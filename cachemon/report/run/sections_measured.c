@@ -32,7 +32,7 @@ static void put_facts(struct doc *d, const struct model_run *run)
 	doc_cell(&t, "started");
 	doc_cell(&t, "%s", run->started_ns.known ? show_rfc3339(run->started_ns.value).s : "-");
 	doc_cell(&t, "duration");
-	doc_cell(&t, "%s, an interval each %s", show_ns(run->duration_ns).s,
+	doc_cell(&t, "%s, one interval per %s", show_ns(run->duration_ns).s,
 		 show_ns(run->interval_ns).s);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		doc_cell(&t, "%s", texts[i].name);
@@ -62,9 +62,9 @@ static void put_cost(struct doc *d, const struct model_run *run)
 		 : run->budget_kept.value ? "kept"
 					  : "not kept"},
 		{"probes in the job's tasks", show_ratio(run->share_of_job_cpu, false),
-		 "their run time, not what they push out of the CPU's caches"},
+		 "run time only, without cache effects on the job"},
 		{"  for reads", show_ns(run->cost_parts[0]), ""},
-		{"  for pages that come and leave", show_ns(run->cost_parts[1]), ""},
+		{"  for pages entering and leaving", show_ns(run->cost_parts[1]), ""},
 		{"  for readahead windows", show_ns(run->cost_parts[2]), ""},
 		{"  for page faults", show_ns(run->cost_parts[3]), ""},
 		{"  for task switches", show_ns(run->cost_parts[4]), ""},
@@ -74,7 +74,7 @@ static void put_cost(struct doc *d, const struct model_run *run)
 		{"in the collector", show_ns(run->collector_cpu_ns), ""},
 		{"ns a lookup", show_double(run->probe_ns_per_lookup, 1), ""},
 		{"ns to see every advice call", show_double(run->advice_calls_ns, 1),
-		 "a system call of anybody"},
+		 "per system call on the machine"},
 		{"memory of the maps", show_bytes(run->map_bytes, false), ""},
 	};
 
@@ -117,14 +117,16 @@ static void put_losses(struct doc *d, const struct model_run *run)
 		const char *meaning;
 	} lines[] = {
 		{"untracked pages", run->untracked_pages, "fate unknown: the page map was full"},
-		{"page map full", run->chunk_full, "times: evictions, fates are lower bounds"},
-		{"file rows full", run->map_full, "in the job, not in a file: lower bounds"},
-		{"names dropped", run->ring_drops, "named at the file's next interval"},
-		{"tasks without state", run->state_drops, "not counted: all is a lower bound"},
+		{"page map full", run->chunk_full, "evictions and fates are lower bounds"},
+		{"file rows full", run->map_full,
+		 "file figures are lower bounds; job figures are complete"},
+		{"names dropped", run->ring_drops, "the file is named in a later interval"},
+		{"tasks without state", run->state_drops,
+		 "not counted: all figures are lower bounds"},
 		{"program runs left out", run->recursion_misses,
-		 "by the kernel: all is a lower bound"},
-		{"ghosts dropped", run->ghosts_dropped, "refaults are a lower bound"},
-		{"advice rows full", run->advice_full, "the list of advice is not complete"},
+		 "by the kernel: all figures are lower bounds"},
+		{"ghosts dropped", run->ghosts_dropped, "refaults are lower bounds"},
+		{"advice rows full", run->advice_full, "the list of advice is incomplete"},
 		{"intervals lost", run->intervals_lost, "could not be written"},
 		{"law error, pages", run->law_error_pages, "0: the conservation law held"},
 	};
@@ -196,7 +198,7 @@ static void put_how(struct doc_table *t, const struct model_probe *p)
 static void put_probes(struct doc *d, const struct model *m)
 {
 	static const struct doc_column columns[] = {
-		{"PROBE", DOC_LEFT}, {"STATE", DOC_LEFT}, {"HOOK, OR WHY THERE IS NONE", DOC_WRAP}};
+		{"PROBE", DOC_LEFT}, {"STATE", DOC_LEFT}, {"HOOK OR REASON", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < m->nr_probes; i++) {
@@ -225,11 +227,12 @@ static void put_reads(struct doc *d, const struct model_job *job)
 	doc_cell(&t, "seen by the probes");
 	doc_cell_shown(&t, show_bytes(check.seen_bytes, c->sliced));
 	doc_cell_shown(&t, show_count(check.seen_calls, c->sliced));
-	doc_cell(&t, "of files, through the page cache and past it");
+	doc_cell(&t, "reads of files, cached and direct");
 	doc_cell(&t, "counted by the kernel");
 	doc_cell_shown(&t, show_bytes(check.kernel_bytes, false));
 	doc_cell_shown(&t, show_count(check.kernel_calls, false));
-	doc_cell(&t, "rchar and syscr of its tasks: of anything, calls that returned nothing too");
+	doc_cell(&t,
+		 "rchar and syscr of its tasks: any source, including calls that returned nothing");
 	doc_put_table(d, &t);
 	if (*check.warning)
 		doc_para(d, "Warning: %s", check.warning);

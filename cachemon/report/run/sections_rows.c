@@ -100,7 +100,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 		doc_para(d, "None.");
 	doc_put_table(d, &t);
 	if (nr_idle)
-		doc_para(d, "Not listed: %zu file%s of which no page was %sbrought in.", nr_idle,
+		doc_para(d, "Not listed: %zu file%s without a page that was %sbrought in.", nr_idle,
 			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
 }
 
@@ -161,14 +161,13 @@ void sections_advice(struct doc *d, const struct model *m, const struct model_jo
 		{"ADVICE", DOC_OWN_LINE}, {"CALLS", DOC_RIGHT},	  {"ASKED", DOC_RIGHT},
 		{"BROUGHT", DOC_RIGHT},	  {"DROPPED", DOC_RIGHT}, {"RANGE", DOC_WRAP},
 	};
-	struct doc_table t = DOC_TABLE("Pages asked for, brought in and dropped", columns);
+	struct doc_table t = DOC_TABLE("Pages requested, brought in and dropped", columns);
 	bool effects = bytes_is(&m->run.advice_mode, "effects");
 
 	if (effects)
-		doc_para(d,
-			 "Seen by its effects: calls that moved no page may be missing, so calls "
-			 "and what they asked for are lower bounds. What was brought in and "
-			 "dropped is exact.");
+		doc_para(d, "Advice was recorded by its effects. Calls that moved no page may be "
+			    "missing, so calls and requested pages are lower bounds. Pages brought "
+			    "in and dropped are exact.");
 	for (size_t i = 0; i < job->nr_advice && i < ROWS_MAX; i++) {
 		const struct model_advice *v = &job->advice[i];
 
@@ -211,7 +210,7 @@ static void put_filesystem_name(struct doc_table *t, const struct model_filesyst
 
 	if (out) {
 		if (!f->dev_major.known) {
-			fputs("[on none of these]", out);
+			fputs("[elsewhere]", out);
 		} else {
 			put_name_or(out, &f->type, "unknown");
 			fprintf(out, " %" PRId64 ":%" PRId64, f->dev_major.value,
@@ -262,7 +261,7 @@ static bool is_told(const struct model_job *job, size_t i)
 static void put_whys(struct doc *d, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {{"TYPE", DOC_LEFT},
-						    {"WHAT IS SEEN OF IT", DOC_WRAP}};
+						    {"WHAT IS COUNTED", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (size_t i = 0; i < job->nr_filesystems; i++) {
@@ -286,7 +285,7 @@ void sections_filesystems(struct doc *d, const struct model *m, const struct mod
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	if (!job->nr_filesystems)
-		doc_para(d, "None is known.");
+		doc_para(d, "No filesystem is known.");
 	for (size_t i = 0; i < job->nr_filesystems; i++)
 		if (job->filesystems[i].dev_major.known || counts_any(&job->filesystems[i].counts))
 			put_filesystem(&t, &job->filesystems[i], m->run.page_size_bytes.value);

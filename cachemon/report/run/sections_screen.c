@@ -80,7 +80,7 @@ static char *limit_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
-/* What was run: command, user, machine, time, limit. job: NULL: several different jobs. */
+/* The run's description: command, user, machine, time, limit. job: NULL: several different jobs. */
 static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
 {
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);

@@ -62,11 +62,11 @@ static void say_looked_at(struct doc *d, const struct series_job *s)
 	if (!text)
 		d->failed = true;
 	else
-		doc_para(d, "Looked at: %zu intervals of %s%s%s%s, and in them %s.", s->intervals,
+		doc_para(d, "Analysed: %zu intervals of %s%s%s%s. Figures: %s.", s->intervals,
 			 show_seconds(s->interval_ns).s, s->from_ns ? ", from " : "",
 			 s->from_ns ? show_seconds(s->from_ns).s : "",
-			 s->from_ns ? " on, as what lies before is kept in longer ones only" : "",
-			 *text ? text : "nothing, as no figure was measured in enough of them");
+			 s->from_ns ? " (older intervals were merged into longer ones)" : "",
+			 *text ? text : "none, because no figure was measured in enough of them");
 	free(text);
 }
 
@@ -82,9 +82,7 @@ static void put_changes(struct doc *d, const struct series_job *s)
 		{"CHANGES AT", DOC_RIGHT}, {"FIGURE", DOC_LEFT},  {"BEFORE", DOC_RIGHT},
 		{"AFTER", DOC_RIGHT},	   {"CHANCE", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Where a figure becomes another one for some time: medians "
-				       "before and after",
-				       columns);
+	struct doc_table t = DOC_TABLE("Change points, with medians before and after", columns);
 
 	for (size_t i = 0; i < s->nr_changes; i++) {
 		const struct series_change *c = &s->changes[i];
@@ -122,8 +120,8 @@ static void put_anomalies(struct doc *d, const struct series_job *s)
 		{"AT", DOC_RIGHT},    {"FOR", DOC_RIGHT},   {"FIGURE", DOC_LEFT},
 		{"VALUE", DOC_RIGHT}, {"USUAL", DOC_RIGHT}, {"SCORE", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Intervals that are far from those around them: the score "
-				       "is in robust standard deviations",
+	struct doc_table t = DOC_TABLE("Outlying intervals, with the deviation from their "
+				       "neighbours in robust standard deviations",
 				       columns);
 
 	for (size_t i = 0; i < s->nr_anomalies; i++) {
@@ -138,18 +136,17 @@ static void put_anomalies(struct doc *d, const struct series_job *s)
 	}
 	doc_put_table(d, &t);
 	say_more(d, s->more_anomalies,
-		 s->more_anomalies == 1 ? "such stretch of a figure" : "such stretches of figures");
+		 s->more_anomalies == 1 ? "outlying interval" : "outlying intervals");
 }
 
 static void put_links(struct doc *d, const struct series_job *s)
 {
 	static const struct doc_column columns[] = {
-		{"FIGURE", DOC_LEFT},	    {"GOES WITH", DOC_LEFT}, {"LATER BY", DOC_RIGHT},
-		{"CORRELATION", DOC_RIGHT}, {"OF", DOC_RIGHT},	     {"CHANCE", DOC_RIGHT},
+		{"FIGURE", DOC_LEFT},	 {"CORRELATES WITH", DOC_LEFT},
+		{"LATER BY", DOC_RIGHT}, {"CORRELATION", DOC_RIGHT},
+		{"OF", DOC_RIGHT},	 {"CHANCE", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Figures that go together: by ranks, without what the own "
-				       "past of each explains",
-				       columns);
+	struct doc_table t = DOC_TABLE("Rank correlations, corrected for autocorrelation", columns);
 
 	for (size_t i = 0; i < s->nr_links; i++) {
 		const struct series_link *l = &s->links[i];
@@ -169,18 +166,16 @@ static void put_links(struct doc *d, const struct series_job *s)
 static void say_what(struct doc *d, const struct series_job *s)
 {
 	if (!s->nr_changes && !s->nr_anomalies && !s->nr_links) {
-		doc_para(d, "Nothing stands out: no figure changes for good, no interval is far "
-			    "from the others, and no two figures go together more than chance "
-			    "and what they count explain.");
+		doc_para(d, "Nothing stands out: no lasting change, no outlying interval, and no "
+			    "correlation beyond chance and the figures' definitions.");
 		return;
 	}
 	if (!s->nr_changes)
-		doc_para(d, "No figure changes for good.");
+		doc_para(d, "No lasting change was found.");
 	if (!s->nr_anomalies)
-		doc_para(d, "No interval is far from those around it.");
+		doc_para(d, "No outlying interval was found.");
 	if (!s->nr_links)
-		doc_para(d, "No two figures go together more than chance and what they count "
-			    "explain.");
+		doc_para(d, "No figures correlate beyond chance and their definitions.");
 }
 
 static void put_first_change(struct doc *d, const struct series_job *s)
@@ -195,11 +190,10 @@ static void put_first_change(struct doc *d, const struct series_job *s)
 			c = &s->changes[i];
 	for (size_t i = 0; i < s->nr_changes; i++)
 		same += llabs(s->changes[i].at_ns - c->at_ns) <= s->interval_ns;
-	doc_para(d,
-		 "What changes most clearly is the figure of %s, at %s: %s before it, %s after.%s",
-		 c->metric->title, show_seconds(c->at_ns).s, show_value(c->metric, c->before).s,
+	doc_para(d, "The clearest change is in %s at %s: %s before, %s after.%s", c->metric->title,
+		 show_seconds(c->at_ns).s, show_value(c->metric, c->before).s,
 		 show_value(c->metric, c->after).s,
-		 same > 1 ? " Other figures change with it." : "");
+		 same > 1 ? " Other figures change at the same time." : "");
 }
 
 static void say_trends(struct doc *d, const struct series_job *s)
@@ -209,9 +203,8 @@ static void say_trends(struct doc *d, const struct series_job *s)
 		double step = h->trend_per_run.value;
 
 		if (h->trend_per_run.known)
-			doc_para(d, "The figure of %s goes %s from run to run, by %s each time.",
-				 h->metric->title, step < 0 ? "down" : "up",
-				 show_value(h->metric, fabs(step)).s);
+			doc_para(d, "From run to run, %s goes %s by %s.", h->metric->title,
+				 step < 0 ? "down" : "up", show_value(h->metric, fabs(step)).s);
 	}
 }
 
@@ -240,9 +233,8 @@ static void put_history(struct doc *d, const struct series_job *s)
 		{"FIGURE", DOC_LEFT}, {"THIS RUN", DOC_RIGHT}, {"MEDIAN", DOC_RIGHT},
 		{"USUAL", DOC_RIGHT}, {"IS", DOC_LEFT},
 	};
-	struct doc_table t = DOC_TABLE("The run beside earlier ones: their median, and what is "
-				       "usual after them",
-				       columns);
+	struct doc_table t =
+		DOC_TABLE("This run and the median and usual range of earlier runs", columns);
 
 	for (size_t i = 0; i < s->nr_history; i++) {
 		const struct series_history *h = &s->history[i];
@@ -254,9 +246,10 @@ static void put_history(struct doc *d, const struct series_job *s)
 		doc_cell(&t, "%s", h->unusual ? "unusual" : "usual");
 	}
 	if (s->history_absent)
-		doc_para(d, "Beside earlier runs: not looked at, because %s.", s->history_absent);
+		doc_para(d, "Not compared with earlier runs: %s.", s->history_absent);
 	else if (!s->nr_history)
-		doc_para(d, "Beside earlier runs: no figure was measured in enough of them.");
+		doc_para(d, "Not compared with earlier runs: no figure was measured in enough of "
+			    "them.");
 	else
 		say_runs(d, s);
 	say_trends(d, s);
@@ -270,7 +263,7 @@ void sections_series(struct doc *d, const struct model *m, const struct model_jo
 	if (!s)
 		return;
 	if (s->absent) {
-		doc_para(d, "Its intervals were not looked at: %s.", s->absent);
+		doc_para(d, "The intervals were not analysed: %s.", s->absent);
 	} else {
 		put_first_change(d, s);
 		say_what(d, s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advisor/analysis/analysis.h"
+#include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/pictures.h"
@@ -36,7 +37,7 @@ static void put_windows(struct doc *d, struct arena *a, const struct counts *c)
 	struct bars b;
 
 	if (!pictures_windows(a, c, &b, &shown)) {
-		doc_para(d, "The sizes of windows were not measured.");
+		doc_para(d, "Window sizes were not measured.");
 		return;
 	}
 	shown.id = "window-sizes";
@@ -60,8 +61,9 @@ static void put_distances(struct doc *d, struct arena *a, const struct job_curve
 	const struct bars_shown shown = {
 		.id = "reuse-distances",
 		.title = "Reuse distances",
-		.says = "How much else is read before a page is read again, from the sample of "
-			"references; a cache that is larger has the page still.",
+		.says = "A reuse distance is the amount of other data read before a page is read "
+			"again. A cache larger than that still holds the page. Estimated from "
+			"sampled references.",
 		.axis = "distance",
 		.series = "lookups",
 		.mark = curve_ratio_mark(c),
@@ -105,6 +107,128 @@ void sections_windows(struct doc *d, const struct model *m, const struct model_j
 	arena_free(&a);
 }
 
+enum { WAITS_FILES = 3 }; /* the pictures of files: those that were waited for longest */
+
+static void put_wait_bars(struct doc *d, struct arena *a, const struct model_waits *w,
+			  const char *id, const char *title)
+{
+	struct bars_shown shown;
+	struct bars b;
+
+	pictures_waits(a, w, &b, &shown);
+	shown.id = id;
+	shown.title = title;
+	put_bars(d, a, &b, &shown);
+}
+
+static const char *file_title(struct arena *a, const struct model_file *f)
+{
+	char *name = f->path.data ? escape_inert_copy(f->path.data, f->path.len) : NULL;
+	const char *ret =
+		pictures_text(a, "Lengths of waits for %s", name ? name : "a file without a name");
+
+	free(name);
+	return ret;
+}
+
+static const struct model_file *longest_after(const struct model_job *job,
+					      const struct model_file *before)
+{
+	const struct model_file *best = NULL;
+
+	for (size_t i = 0; i < job->nr_files; i++) {
+		const struct model_file *f = &job->files[i];
+		int64_t ns = f->counts.c[C_stall_ns];
+
+		if (f->counts.known[C_stall_ns] && ns > 0 &&
+		    (!before || ns < before->counts.c[C_stall_ns] ||
+		     (ns == before->counts.c[C_stall_ns] && f > before)) &&
+		    (!best || ns > best->counts.c[C_stall_ns]))
+			best = f;
+	}
+	return best;
+}
+
+static void put_file_waits(struct doc *d, struct arena *a, const struct model_job *job)
+{
+	const struct model_file *f = NULL;
+
+	for (int i = 0; i < WAITS_FILES; i++) {
+		const char *title;
+
+		f = longest_after(job, f);
+		if (!f)
+			return;
+		title = file_title(a, f);
+		if (f->waits.absent)
+			doc_para(d, "%s: not known, because %s.", title ? title : "",
+				 f->waits.absent);
+		else
+			put_wait_bars(d, a, &f->waits, pictures_text(a, "wait-lengths-%d", i + 1),
+				      title);
+	}
+}
+
+static void put_device(struct doc *d, const struct model_filesystem *f, struct opt_i64 mean)
+{
+	char *name = f->device.data ? escape_inert_copy(f->device.data, f->device.len) : NULL;
+
+	doc_para(d,
+		 "The device %s answered a read in %s on average, from its queue to its end (%s %s "
+		 "of "
+		 "all processes during the run).",
+		 name ? name : "without a name", show_ns(mean).s,
+		 show_count(f->device_reads, false).s,
+		 show_plural(f->device_reads, "read", "reads"));
+	free(name);
+}
+
+static void put_devices(struct doc *d, const struct model_job *job)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < job->nr_filesystems; i++) {
+		struct opt_i64 mean = model_device_read_ns(&job->filesystems[i]);
+
+		if (mean.known)
+			put_device(d, &job->filesystems[i], mean);
+		any = any || mean.known;
+	}
+	if (!any)
+		doc_para(d,
+			 "The read times of the devices are not known: the kernel counted no read "
+			 "of a block device for these filesystems, or an older version recorded "
+			 "the run.");
+}
+
+void sections_waits(struct doc *d, const struct model *m, const struct model_job *job)
+{
+	struct opt_i64 ns = counts_get(&job->counts, C_stall_ns);
+	struct opt_i64 waits = counts_get(&job->counts, C_stalls);
+	struct opt_i64 mean = {.known = ns.known && waits.known && waits.value > 0};
+	struct arena a = {0};
+
+	if (waits.known && !waits.value) {
+		doc_para(d, "No task slept for the page cache.");
+		return;
+	}
+	if (mean.known) {
+		mean.value = ns.value / waits.value;
+		doc_para(d, "Tasks slept for the page cache %s %s, %s on average, %s in all.",
+			 show_count(waits, false).s, show_plural(waits, "time", "times"),
+			 show_ns(mean).s, show_ns(ns).s);
+	}
+	put_devices(d, job);
+	if (job->waits.absent) {
+		doc_para(d, "The lengths of waits are not known: %s.", job->waits.absent);
+	} else {
+		put_wait_bars(d, &a, &job->waits, "wait-lengths", "Lengths of waits");
+		put_file_waits(d, &a, job);
+	}
+	d->failed = d->failed || a.failed;
+	arena_free(&a);
+}
+
 void sections_curve(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	const struct analysis_model *a = findings_models(m, job);
@@ -124,11 +248,11 @@ void sections_readahead(struct doc *d, const struct model *m, const struct model
 	if (!a)
 		return;
 	if (!a->readahead.nr_files)
-		doc_para(d, "Nothing can be said of other settings: %s.", a->readahead.absent);
+		doc_para(d, "No prediction for other settings: %s.", a->readahead.absent);
 	else if (!a->readahead.nr_judged)
 		doc_para(d,
-			 "Of none of the %zu files that were traced can be said what another "
-			 "setting would do; cachemon whatif readahead says why.",
+			 "No prediction is possible for any of the %zu traced files; cachemon "
+			 "whatif readahead gives the reasons.",
 			 a->readahead.nr_files);
 	else
 		whatif_readahead_picture(d, &a->readahead);

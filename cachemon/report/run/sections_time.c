@@ -58,11 +58,8 @@ static void say_points(char *says, size_t size, const struct picture_panel *look
 	for (size_t i = 0; i < nr; i++)
 		known += !isnan(lookups->series[0].values[i]);
 	snprintf(says, size,
-		 "%zu points, each of one interval or several; resident unused: by how much they "
-		 "grew%s.",
-		 nr,
-		 known < nr ? "; a shaded one was not measured, as reads were not watched in it"
-			    : "");
+		 "%zu points of one or more intervals each. 'resident unused' shows the change%s.",
+		 nr, known < nr ? ". Reads were not watched in the shaded ones" : "");
 }
 
 /* For people; in the arena. */
@@ -136,7 +133,7 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 	enum { ADVICE = TIME_STALL + 1, NR_PANELS };
 	const struct timeline *t = &job->detail->timeline;
 	const struct lanes advice = lanes_of(a, t, &job->detail->advice);
-	struct picture_panel panels[NR_PANELS] = {[ADVICE] = {.name = "Calls of advice",
+	struct picture_panel panels[NR_PANELS] = {[ADVICE] = {.name = "Advice calls",
 							      .unit = UNIT_COUNT,
 							      .kind = PANEL_LANES,
 							      .series = advice.series,
@@ -169,12 +166,13 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 static void put_whose_advice(struct doc *d, const struct model_advice_calls *a)
 {
 	if (a->absent)
-		doc_para(d, "When advice was given is not known: %s.", a->absent);
+		doc_para(d, "The times of advice are not known: %s.", a->absent);
 	else
-		doc_para(d, "Calls of advice: to the %s %s whose reads were traced%s.",
+		doc_para(d, "Advice calls are shown for the %s traced %s%s.",
 			 show_count((struct opt_i64){a->files, true}, false).s,
 			 a->files == 1 ? "file" : "files",
-			 a->incomplete ? ", not all of them to the end of the run" : "");
+			 a->incomplete ? ", some of which were not traced to the end of the run"
+				       : "");
 }
 
 void sections_timeline(struct doc *d, const struct model *m, const struct model_job *job)
@@ -200,19 +198,19 @@ enum { EPOCHS_SHOWN = 50 };
 static void say_epochs(struct doc *d, const struct model_epochs *e)
 {
 	if (e->marked)
-		doc_para(d, "The job marked where they begin. Counts are exact.");
+		doc_para(d, "The job marked its epochs. Counts are exact.");
 	else
 		doc_para(d,
-			 "Found, not marked: the job read its files %zu times. A bound may be off "
-			 "by "
-			 "%s, the length of an interval; 'cachemon mark' makes them exact.",
+			 "The job did not mark epochs; cachemon found that it read its files %zu "
+			 "times. A boundary may be off by %s, the length of an interval. 'cachemon "
+			 "mark' makes boundaries exact.",
 			 e->nr, show_ns((struct opt_i64){e->margin_ns, true}).s);
 	if (e->marks_dropped.known && e->marks_dropped.value > 0)
 		doc_para(d, "%s more %s were not kept: a run has room for 4,096.",
 			 show_count(e->marks_dropped, false).s,
 			 show_plural(e->marks_dropped, "mark", "marks"));
 	if (e->nr > EPOCHS_SHOWN)
-		doc_para(d, "The first %d of %zu; JSON has all.", EPOCHS_SHOWN, e->nr);
+		doc_para(d, "The first %d of %zu are shown; JSON has all.", EPOCHS_SHOWN, e->nr);
 }
 
 void sections_epochs(struct doc *d, const struct model *m, const struct model_job *job)

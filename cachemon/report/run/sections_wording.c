@@ -41,7 +41,7 @@ static void say_line(FILE *out, const struct wording *w, bool reasons)
 		fprintf(out, "No explanation by a model: %s", w->skipped);
 		return;
 	}
-	fprintf(out, "Worded by %s at %s, checked: %zu statement%s kept, %zu dropped", w->model,
+	fprintf(out, "Written by %s at %s and checked: %zu statement%s kept, %zu dropped", w->model,
 		w->host, w->checked.nr_statements, w->checked.nr_statements == 1 ? "" : "s",
 		wording_dropped(w));
 	if (reasons)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/access/invoker.h"
 #include "cachemon/base/quote.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/counters.h"
@@ -117,31 +118,120 @@ static bool ends_with(const struct bytes *text, const char *end)
 	return text->len > len && !memcmp(text->data + text->len - len, end, len);
 }
 
-/* The systemd unit with the memory limit; the name of its cgroup's directory. */
-static bool is_unit(const struct bytes *at)
+static bool begins_with(const struct bytes *text, const char *start)
 {
-	return at->data &&
-	       (ends_with(at, ".service") || ends_with(at, ".scope") || ends_with(at, ".slice"));
+	size_t len = strlen(start);
+
+	return text->len > len && !memcmp(text->data, start, len);
+}
+
+/* A systemd unit by its cgroup's directory. */
+struct unit {
+	struct bytes name;  /* empty: systemd does not manage the cgroup */
+	struct opt_i64 uid; /* of the user whose manager has it; unknown: the system's */
+};
+
+/* "user@1000.service" */
+static struct opt_i64 uid_of_manager(const struct bytes *name)
+{
+	static const char start[] = "user@";
+	static const char end[] = ".service";
+	size_t len = name->len - (sizeof(end) - 1);
+	struct opt_i64 ret = {0};
+
+	if (!begins_with(name, start) || !ends_with(name, end) || len > sizeof(start) - 1 + 10)
+		return ret;
+	for (size_t i = sizeof(start) - 1; i < len; i++) {
+		if (!isdigit((unsigned char)name->data[i]))
+			return (struct opt_i64){0};
+		ret.value = ret.value * 10 + (name->data[i] - '0');
+		ret.known = true;
+	}
+	return ret;
+}
+
+/* A unit is below slices only. Below anything else a directory with such a name belongs to a
+ * container, or to the program of the unit, and no systemctl of this machine reaches it. */
+static struct unit unit_of(const struct bytes *at)
+{
+	static const char *const roots[] = {"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/unified/",
+					    "/sys/fs/cgroup/"};
+	struct unit ret = {0};
+	struct bytes left = *at;
+	size_t i = 0;
+
+	while (i < 3 && !(at->data && begins_with(at, roots[i])))
+		i++;
+	if (i == 3)
+		return ret;
+	left.data += strlen(roots[i]);
+	left.len -= strlen(roots[i]);
+	for (;;) {
+		const char *slash = memchr(left.data, '/', left.len);
+		struct bytes name = {left.data, slash ? (size_t)(slash - left.data) : left.len};
+		struct opt_i64 uid = uid_of_manager(&name);
+
+		if (!slash) {
+			if (ends_with(&name, ".service") || ends_with(&name, ".scope") ||
+			    ends_with(&name, ".slice"))
+				ret.name = name;
+			return ret;
+		}
+		if (uid.known && !ret.uid.known)
+			ret.uid = uid;
+		else if (!ends_with(&name, ".slice"))
+			return ret;
+		left.len -= name.len + 1;
+		left.data = slash + 1;
+	}
 }
 
 static int fill_unit(const struct snippet_of *of, char **ret)
 {
-	const struct bytes *at = &of->job->limit_at;
-	size_t skip = is_unit(at) ? directory_len(at) + 1 : at->len;
+	struct unit unit = unit_of(&of->job->limit_at);
 
-	return skip < at->len ? word_of(at->data + skip, at->len - skip, "", ret) : 0;
+	return word_of(unit.name.data, unit.name.len, "", ret);
+}
+
+/* Only the user's own processes reach the user's manager. */
+static int fill_systemctl(const struct snippet_of *of, char **ret)
+{
+	struct unit unit = unit_of(&of->job->limit_at);
+	unsigned int uid = (unsigned int)unit.uid.value;
+	char name[256];
+
+	if (!unit.name.len)
+		return 0;
+	if (!unit.uid.known)
+		return text_print(ret, "sudo systemctl");
+	invoker_user_name(uid, name, sizeof(name));
+	if (bytes_equal(&of->model->run.user, &(struct bytes){name, strlen(name)}))
+		return text_print(ret, "systemctl --user");
+	return text_print(ret, "sudo -u '#%u' XDG_RUNTIME_DIR=/run/user/%u systemctl --user", uid,
+			  uid);
+}
+
+static bool is_of_v1(const struct bytes *at)
+{
+	return begins_with(at, "/sys/fs/cgroup/memory/");
 }
 
 /* The limit file of a cgroup that systemd does not manage. */
 static int fill_limit_file(const struct snippet_of *of, char **ret)
 {
-	static const char v1[] = "/sys/fs/cgroup/memory/";
 	const struct bytes *at = &of->job->limit_at;
-	bool old = at->len > sizeof(v1) - 1 && !memcmp(at->data, v1, sizeof(v1) - 1);
 
-	if (!of->job->limit_bytes.known || is_unit(at))
+	if (!of->job->limit_bytes.known || unit_of(at).name.len)
 		return 0;
-	return word_of(at->data, at->len, old ? "/memory.limit_in_bytes" : "/memory.max", ret);
+	return word_of(at->data, at->len, is_of_v1(at) ? "/memory.limit_in_bytes" : "/memory.max",
+		       ret);
+}
+
+static int fill_low_file(const struct snippet_of *of, char **ret)
+{
+	const struct bytes *at = &of->job->limit_at;
+
+	return unit_of(at).name.len ? 0 : word_of(at->data, at->len, "/memory.low", ret);
 }
 
 static int fill_cgroup(const struct snippet_of *of, char **ret)
@@ -163,16 +253,24 @@ static int fill_slurm_job(const struct snippet_of *of, char **ret)
 	return len ? word_of(id + 5, len, "", ret) : 0;
 }
 
-/* The distinct pages that the job read. */
+/*
+ * The distinct pages that the job read, without those that it wrote. Pages that came back may be
+ * pages that were written again, but no more than were written: then the value is the most that it
+ * can be.
+ */
 static double data_bytes(const struct snippet_of *of)
 {
 	const struct counts *c = &of->job->counts;
+	struct opt_i64 brought = counts_sum(c, SUM_OF(TERMS_brought_pages));
 	struct opt_i64 added = counts_sum(c, SUM_OF(TERMS_added_pages));
 	struct opt_i64 refaults = counts_get(c, C_refaults);
+	int64_t again;
 
-	if (!added.known || !refaults.known || !of->model->run.page_size_bytes.known)
+	if (!brought.known || !added.known || !refaults.known ||
+	    !of->model->run.page_size_bytes.known)
 		return 0;
-	return (double)(added.value - refaults.value) *
+	again = refaults.value - (added.value - brought.value);
+	return (double)(brought.value - (again > 0 ? again : 0)) *
 	       (double)of->model->run.page_size_bytes.value;
 }
 
@@ -203,11 +301,19 @@ static int fill_limit_mib(const struct snippet_of *of, char **ret)
 	return wanted > 0 ? number_of(wanted / MIB, ret) : 0;
 }
 
-static int fill_data(const struct snippet_of *of, char **ret)
+static int fill_limit_now(const struct snippet_of *of, char **ret)
+{
+	const struct opt_i64 *limit = &of->job->limit_bytes;
+
+	return limit->known ? number_of((double)limit->value, ret) : 0;
+}
+
+/* The first version of cgroups protects nothing. */
+static int fill_low(const struct snippet_of *of, char **ret)
 {
 	double bytes = data_bytes(of);
 
-	return bytes > 0 ? number_of(bytes, ret) : 0;
+	return bytes > 0 && !is_of_v1(&of->job->limit_at) ? number_of(bytes, ret) : 0;
 }
 
 static int fill_run(const struct snippet_of *of, char **ret)
@@ -228,16 +334,72 @@ static const struct placeholder {
 	{"%DIRECTORY%", fill_directory, "DIRECTORY"},
 	{"%FILE%", fill_file, "FILE"},
 	{"%COMMAND%", fill_command, "COMMAND"},
+	{"%SYSTEMCTL%", fill_systemctl, "sudo systemctl"},
 	{"%UNIT%", fill_unit, "UNIT.service"},
 	{"%CGROUP%", fill_cgroup, "/sys/fs/cgroup/GROUP"},
 	{"%LIMIT_FILE%", fill_limit_file, "/sys/fs/cgroup/GROUP/memory.max"},
 	{"%SLURM_JOB%", fill_slurm_job, "JOBID"},
 	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
 	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
-	{"%DATA_BYTES%", fill_data, "BYTES"},
+	{"%LIMIT_NOW%", fill_limit_now, "BYTES_BEFORE"},
+	{"%LOW_FILE%", fill_low_file, "/sys/fs/cgroup/GROUP/memory.low"},
+	{"%LOW_BYTES%", fill_low, "BYTES"},
 	{"%RUN%", fill_run, "last"},
 	{"%DB%", fill_db, "cachemon.db"},
 };
+
+/* The filesystem of a path: the one whose mount point is the longest that contains it. */
+static const struct model_filesystem *filesystem_of(const struct model_job *job,
+						    const struct bytes *path)
+{
+	const struct model_filesystem *ret = NULL;
+
+	for (size_t i = 0; i < job->nr_filesystems; i++) {
+		const struct model_filesystem *f = &job->filesystems[i];
+		size_t len = f->mount.len;
+
+		if (!f->mount.data || len > path->len || memcmp(f->mount.data, path->data, len) ||
+		    (len > 1 && len < path->len && path->data[len] != '/'))
+			continue;
+		if (!ret || len > ret->mount.len)
+			ret = f;
+	}
+	return ret;
+}
+
+/* The path whose device the command sets; see fill_directory(). */
+static struct bytes device_path(const struct snippet_of *of)
+{
+	if (of->finding->kind != SUBJECT_JOB)
+		return of->finding->subject;
+	return of->job->nr_directories ? of->job->directories[0].path : (struct bytes){0};
+}
+
+/*
+ * "%KIB_BELOW_4096%", "%KIB_ABOVE_128%": the readahead window of the device during the run. Known
+ * only if it is below or above that number, so a command that raises a window never lowers it.
+ */
+static const char *end_of_window(const char *text, bool *ret_below, long *ret_kib)
+{
+	char *end;
+
+	if (strncmp(text, "%KIB_BELOW_", 11) && strncmp(text, "%KIB_ABOVE_", 11))
+		return NULL;
+	*ret_below = text[5] == 'B';
+	*ret_kib = strtol(text + 11, &end, 10);
+	return *end == '%' ? end + 1 : NULL;
+}
+
+static int fill_window(const struct snippet_of *of, bool below, long kib, char **ret)
+{
+	struct bytes path = device_path(of);
+	const struct model_filesystem *f = path.data ? filesystem_of(of->job, &path) : NULL;
+
+	if (!f || !f->read_ahead_kb.known ||
+	    (below ? f->read_ahead_kb.value >= kib : f->read_ahead_kb.value <= kib))
+		return 0;
+	return text_print(ret, "%" PRId64, f->read_ahead_kb.value);
+}
 
 static const struct placeholder *placeholder_at(const char *text)
 {
@@ -252,21 +414,24 @@ static int write_filled(FILE *out, const struct snippet_of *of, const char *code
 {
 	for (const char *at = code; *at;) {
 		const struct placeholder *p = *at == '%' ? placeholder_at(at) : NULL;
+		bool below;
+		long kib;
+		const char *end = end_of_window(at, &below, &kib);
 		char *value = NULL;
 		int e;
 
-		if (!p) {
+		if (!p && !end) {
 			putc(*at++, out);
 			continue;
 		}
-		e = p->fill(of, &value);
+		e = p ? p->fill(of, &value) : fill_window(of, below, kib, &value);
 		if (e || !value) {
 			*ret_known = false;
 			return e;
 		}
 		fputs(value, out);
 		free(value);
-		at += strlen(p->name);
+		at = p ? at + strlen(p->name) : end;
 	}
 	*ret_known = true;
 	return 0;
@@ -300,11 +465,16 @@ void snippet_words(FILE *out, const char *code)
 {
 	while (*code) {
 		const struct placeholder *p = *code == '%' ? placeholder_at(code) : NULL;
+		bool below;
+		long kib;
+		const char *end = end_of_window(code, &below, &kib);
 
 		if (p)
 			fputs(p->word, out);
+		else if (end)
+			fputs("KIB", out);
 		else
 			putc(*code, out);
-		code += p ? strlen(p->name) : 1;
+		code = p ? code + strlen(p->name) : end ? end : code + 1;
 	}
 }

@@ -33,8 +33,8 @@ struct wording {
 extern const char *const wording_confidence_names[]; /* by enum llm_confidence */
 
 size_t wording_dropped(const struct wording *w);
-/* "Worded by MODEL at HOST, checked: 5 statements kept, 2 dropped", or why there are none. A
- * line in the arena; NULL: no memory. */
+/* "Written by MODEL at HOST and checked: 5 statements kept, 2 dropped", or why there are no
+ * statements. A line in the arena; NULL: no memory. */
 const char *wording_line(struct wording *w);
 
 /* The part of a document, without its heading. NULL w: writes nothing. */

@@ -91,7 +91,7 @@ static void read_head(struct rows *r, struct runs_job *j)
 	grade_one(j, rows_i64(r));
 }
 
-/* For each job, from a row of its own. */
+/* Each job has a row of its own. */
 static int fill_more(sqlite3 *db, struct runs_model *m, struct errtext *err)
 {
 	bool heads = model_has(db, "job", "head_answer");

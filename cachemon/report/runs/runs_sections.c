@@ -88,8 +88,8 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 		{"GRADE", DOC_LEFT},   {"TIME, RUN BY RUN", DOC_LEFT},
 	};
 	struct doc_table t =
-		DOC_TABLE("Figures are of the last run. The line shows the time of each "
-			  "run, scaled to the longest, the newest on the right",
+		DOC_TABLE("Figures are for the last run. The sparkline shows the duration of each "
+			  "run, scaled to the longest; the newest is on the right",
 			  columns);
 	size_t nr = all || m->nr_trends < JOBS_MAX ? m->nr_trends : JOBS_MAX;
 
@@ -98,7 +98,7 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 	doc_put_table(d, &t);
 	if (nr < m->nr_trends)
 		doc_para(d,
-			 "Left out: %zu more jobs, whose last runs are older; the JSON list has "
+			 "Not shown: %zu more jobs, whose last runs are older. The JSON list has "
 			 "them.",
 			 m->nr_trends - nr);
 	if (nr)
@@ -129,10 +129,10 @@ static void put_pictures(struct doc *d, const struct runs_model *m)
 		doc_heading(d, 3, "%.*s", (int)t->name.len, t->name.data ? t->name.data : "");
 		doc_put_picture(d, &p);
 		if (p.axis.nr < t->nr)
-			doc_para(d, "Left out: the %zu oldest of its runs.", t->nr - p.axis.nr);
+			doc_para(d, "Not shown: the %zu oldest runs.", t->nr - p.axis.nr);
 	}
 	if (left)
-		doc_para(d, "Left out: pictures of %zu more jobs; the JSON list has their numbers.",
+		doc_para(d, "Not shown: charts of %zu more jobs. The JSON list has their numbers.",
 			 left);
 }
 
@@ -241,7 +241,7 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 	t.things = true;
 	doc_put_table(d, &t);
 	if (first)
-		doc_para(d, "Left out: the %zu oldest runs; the JSON list has them.", first);
+		doc_para(d, "Not shown: the %zu oldest runs. The JSON list has them.", first);
 	if (!m->nr_runs)
 		doc_para(d, "The database has no runs yet.");
 }
@@ -291,7 +291,7 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 	t.things = true;
 	doc_put_table(d, &t);
 	if (without)
-		doc_para(d, "%zu job%s of older runs ha%s no report here.", without,
+		doc_para(d, "%zu job%s of older runs ha%s no report in this directory.", without,
 			 without == 1 ? "" : "s", without == 1 ? "s" : "ve");
 }
 
@@ -309,8 +309,8 @@ static void put_commands(struct doc *d, const struct runs_model *m)
 		d->failed = true;
 		return;
 	}
-	doc_para(d, "The report of one run, by its number; and a directory with this page and the "
-		    "reports of the newest runs:");
+	doc_para(d, "To write the report of one run, or a directory with this page and the reports "
+		    "of the newest runs:");
 	doc_code(d, "shell", text);
 }
 

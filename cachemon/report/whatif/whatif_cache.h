@@ -26,7 +26,7 @@ void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS]);
 /* The largest size worth drawing, in pages. */
 double whatif_cache_range(const struct job_curve *c);
 
-/* What is drawn for each cache size, in bytes: hit ratios. */
+/* The values drawn for each cache size, in bytes: hit ratios. */
 struct curve_lines {
 	double *hit, *low, *high;
 	double *best; /* NULL: not wanted */

@@ -17,7 +17,7 @@ void curve_marks(const struct job_curve *c, struct curve_mark ret[CURVE_MARKS])
 
 enum { PLACES = 96 };
 
-/* What is drawn at each place. */
+/* The character drawn at each place. */
 struct drawn {
 	double bytes[PLACES];
 	double hit[PLACES], low[PLACES], high[PLACES];
@@ -91,11 +91,11 @@ void curve_say(const struct job_curve *c, char *says, size_t size)
 		snprintf(says, size, "uncertain. %s", c->verdict.reason);
 	else if (need.pages < 0)
 		snprintf(says, size,
-			 "no size of the cache gives 90 %% of hits: %s%.1f %% of the lookups are "
-			 "first ones.",
+			 "no cache size gives a hit ratio of 90 %%: %s%.1f %% of the lookups are "
+			 "first touches.",
 			 mark, 100 * c->curve.first_touch);
 	else
-		snprintf(says, size, "90 %% of hits take %s%s of cache.", mark,
+		snprintf(says, size, "a hit ratio of 90 %% takes %s%s of cache.", mark,
 			 human_bytes((uint64_t)(need.pages * c->facts.page_size_bytes)).text);
 	human_group(says, size);
 }

@@ -124,11 +124,10 @@ static void put_plot(FILE *out, const struct job_curve *c, bool unicode)
 		putc('\n', out);
 	}
 	put_axis(out, &p, c, unicode);
-	fprintf(out,
-		"  %s hit ratio   %s its band   %s the best possible   %s all but first reads\n",
+	fprintf(out, "  %s hit ratio   %s its band   %s best possible   %s without first reads\n",
 		glyphs[G_CURVE], glyphs[G_BAND], glyphs[G_OPT], glyphs[G_CEILING]);
 	if (c->verdict.compared)
-		fputs("  M measured at the size that was present\n", out);
+		fputs("  M measured at the actual cache size\n", out);
 	putc('\n', out);
 }
 
@@ -192,16 +191,16 @@ static void say_sample(struct doc *d, const struct job_curve *c)
 	const struct estimate *e = &c->curve.estimate;
 
 	doc_para(d,
-		 "Sample: all %s lookups of %s of the %s%s pages that the job looked up (%s), of "
-		 "%s lookups in all. A page counts as missed if it has to come from the device, "
-		 "by the read itself or by readahead.",
+		 "Sample: all %s lookups of %s of the %s%s pages that the job looked up (%s); "
+		 "there were %s lookups in total. A page counts as missed if it comes from the "
+		 "device, whether read directly or by readahead.",
 		 human_count((uint64_t)e->sampled_lookups).text, human_count(e->nr_pages).text,
 		 e->distinct_error > 0 || e->by_threshold ? "about " : "",
 		 human_count((uint64_t)e->distinct_pages).text, ratio_text(e->rate).s,
 		 human_count((uint64_t)c->sampled_lookups).text);
 	if (e->by_threshold)
-		doc_para(d, "The number of pages that the job looked up was not counted: sizes are "
-			    "scaled by the share of all hashes in the sample.");
+		doc_para(d, "The number of distinct pages was not counted, so sizes are scaled by "
+			    "the sampling rate.");
 	if (c->broken)
 		doc_para(d,
 			 "The sample ends before the run does: %s. The curve describes the run up "
@@ -256,17 +255,16 @@ static void say_model(struct doc *d, const struct job_curve *c)
 	const struct curve_shape *s = &c->curve.shape;
 
 	doc_para(d,
-		 "The curve is of an LRU cache; in tests the kernel's hit ratio was within %.2f of "
-		 "it.%s%s",
+		 "The curve assumes an LRU cache. In tests the kernel's hit ratio was within %.2f "
+		 "of it.%s%s",
 		 CURVE_MODEL_ERROR,
 		 s->kernel_better_up_to > 0
 			 ? " This job reads the same pages in a different order each time: the "
 			   "kernel's hit ratio may be up to 0.1 higher."
 			 : "",
-		 s->kernel_worse_up_to > 0
-			 ? " The pages that this job reads most change over time: the kernel's "
-			   "hit ratio may be up to 0.15 lower."
-			 : "");
+		 s->kernel_worse_up_to > 0 ? " The most-read pages of this job change over time: "
+					     "the kernel's hit ratio may be up to 0.15 lower."
+					   : "");
 }
 
 static void say_check(struct doc *d, const struct job_curve *c)
@@ -274,27 +272,25 @@ static void say_check(struct doc *d, const struct job_curve *c)
 	const struct curve_verdict *v = &c->verdict;
 
 	if (!v->compared)
-		doc_para(d,
-			 "The curve could not be compared with the measured hit ratio: the size of "
-			 "the job's cache, or what became of its pages, is not known.");
+		doc_para(d, "The curve could not be compared with the measured hit ratio: the "
+			    "job's cache size or the fate of its pages is not known.");
 	else if (!v->outside)
 		doc_para(d,
-			 "Measured with %s in the cache: %s; the curve predicts %s to %s there, "
-			 "with the kernel's differences from LRU.",
+			 "The measured hit ratio with %s in the cache is %s. The curve predicts %s "
+			 "to %s at this size, allowing for the kernel's differences from LRU.",
 			 size_text(c, c->facts.counted.present_pages).text,
 			 ratio_text(1 - c->facts.counted.miss_low).s,
 			 ratio_text(1 - v->expected_high).s, ratio_text(1 - v->expected_low).s);
 	if (v->refaults == OPINION_SAME)
 		doc_para(d,
-			 "Refault distances agree: on average %s evictions until a page was read "
-			 "again, %s by the curve.",
+			 "Refault distances agree: pages were read again after %s evictions on "
+			 "average; the curve predicts %s.",
 			 human_count((uint64_t)c->facts.counted.refault_distance).text,
 			 human_count((uint64_t)v->refault_distance).text);
 	else if (v->refaults == OPINION_WEAK)
-		doc_para(d,
-			 "Refault distances neither confirm nor contradict the curve: they are "
-			 "kept for 64 neighbouring pages at a time, too coarse for pages read one "
-			 "by one.");
+		doc_para(d, "Refault distances neither confirm nor contradict the curve: they are "
+			    "recorded per 64 neighbouring pages, which is too coarse for "
+			    "single-page reads.");
 }
 
 void whatif_cache_text(struct doc *d, const struct model_job *job, const struct job_curve *c)

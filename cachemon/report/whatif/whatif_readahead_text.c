@@ -14,9 +14,10 @@ enum { MOST_FILES = 20 };
 #define LEAST_DIFFERENCE 0.01
 
 static const char criterion[] =
-	"Best: the setting with the fewest waits among those that waste at most a tenth of what "
-	"they read, or no more than was wasted (mapped files, whose use is not seen: that read at "
-	"most a tenth more). Of settings within 1 % of it, the one that reads the fewest pages.";
+	"The best setting has the fewest waits among those that waste at most 10 % of what they "
+	"read, or no more than was wasted. For mapped files, whose use is not observed, it reads "
+	"at most 10 % more. Among settings within 1 % of it, the one that reads the fewest pages "
+	"wins.";
 
 static void setting_cell(struct doc_table *t, size_t candidate, int best)
 {
@@ -148,8 +149,8 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
 		{"read", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE(mapped ? "Files that are mapped: pages and requests"
-					      : "Files that are read: pages and requests",
+	struct doc_table t = DOC_TABLE(mapped ? "Mapped files: pages and requests"
+					      : "Read files: pages and requests",
 				       columns);
 
 	size_t alike = 0;
@@ -158,11 +159,10 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 		alike += sum_row(&t, w, mapped, i, page_size_bytes);
 	doc_put_table(d, &t);
 	if (alike)
-		doc_para(
-			d,
-			"%zu more settings differ from it by less than 1 %% or their error; --json "
-			"lists them.",
-			alike);
+		doc_para(d,
+			 "%zu more settings differ from it by less than 1 %% or their error. "
+			 "--json lists them.",
+			 alike);
 }
 
 static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
@@ -329,13 +329,13 @@ static void fill_drawn(struct drawn *p, const struct whatif_readahead *w, bool m
 static void say_best(const struct whatif_readahead *w, bool mapped, char *says, size_t size)
 {
 	int best = whatif_readahead_best(w, mapped);
-	char name[40] = "what was in force";
+	char name[40] = "the setting in force";
 
 	if (best > WHATIF_ACTUAL)
 		whatif_setting_name((size_t)best, 0, name, sizeof(name));
 	snprintf(says, size,
-		 "What each setting would have read for the traced files, scaled to all files; "
-		 "best: %s.",
+		 "Predicted reads with each setting, scaled from the traced files to all files. "
+		 "Best: %s.",
 		 best < 0 ? "not known" : name);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which BPF objects there are, and who holds them. Asks the kernel by bpf(2): takes no reference
-that could keep an object alive while it is looked for."""
+"""The existing BPF objects, and the processes that hold them. Uses bpf(2) without taking
+references, which would keep an object alive."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ from .part import wait_until
 SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
 NEXT_ID = {"prog": 11, "map": 12, "btf": 23, "link": 31}
 OBJ_GET_INFO_BY_FD, BTF_GET_FD_BY_ID = 15, 19
-# As /proc/PID/fd names them, and the key of the id in fdinfo.
+# Names in /proc/PID/fd, and the key of the id in fdinfo.
 FILES = {"bpf-prog": ("prog", "prog_id"), "bpf-map": ("map", "map_id"),
          "bpf_link": ("link", "link_id"), "bpf_iter": None, "btf": ("btf", "btf_id")}
 KINDS = ("link", "prog", "map", "btf")
@@ -21,7 +21,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def next_id(kind, after):
-    """The id after this one, or None."""
+    """The next id, or None."""
     attr = ctypes.create_string_buffer(struct.pack("III", after, 0, 0) + bytes(116))
     if LIBC.syscall(SYSCALL, NEXT_ID[kind], attr, len(attr)):
         if ctypes.get_errno() == 2:
@@ -31,12 +31,12 @@ def next_id(kind, after):
 
 
 def exists(kind, number):
-    """What is being freed has number 0."""
+    """An object that is being freed has id 0."""
     return number > 0 and next_id(kind, number - 1) == number
 
 
 def is_kernels(kind, number):
-    """BTF of the kernel or of a module is there as long as that is, whoever opened it."""
+    """BTF of the kernel or of a module exists as long as that does, whoever opened it."""
     if kind != "btf":
         return False
     attr = ctypes.create_string_buffer(struct.pack("III", number, 0, 0) + bytes(116))
@@ -65,8 +65,7 @@ def everything():
 
 
 def descriptors(pid):
-    """((kind, id), what fdinfo tells) of the objects that a process has open; of one that is gone:
-    nothing."""
+    """((kind, id), fdinfo) of the objects that a process has open; nothing if it has ended."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
@@ -108,14 +107,14 @@ def held_maps_bytes():
 
 
 def orphans(among):
-    """Objects that exist although no process has them open. One that is being made or closed
-    just now may be among them: ask again."""
+    """Objects that no process has open. They may include objects that are just being created or
+    closed: ask again."""
     alive = {entry for entry in among if exists(*entry)}
     return alive and {entry for entry in alive - held_by_anyone() if exists(*entry)}
 
 
 def wait_no_orphans(before):
-    """Objects made since then that no process holds."""
+    """Objects created since then that no process holds."""
     def none():
         return not orphans(everything() - before)
     wait_until(none, "the end of all objects without a holder", 10, 0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Control groups of a case's own."""
+"""Control groups of a case."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ REMOVE_S = 20
 
 
 def cgroup_mounts():
-    """{"v1": the memory controller's, "v2": the unified one} of those mounted here."""
+    """{"v1": the memory controller's, "v2": the unified one}, those that are mounted here."""
     found = {}
     with open("/proc/self/mounts", encoding="utf-8") as f:
         for line in f:
@@ -37,7 +37,7 @@ def make_cgroup(case, version):
 
 
 def remove_cgroup(path):
-    """As soon as its last task is gone: one that has ended is in it until its parent knows."""
+    """Once its last task is gone: a task that has ended stays until its parent reaps it."""
     end = time.monotonic() + REMOVE_S
     while os.path.isdir(path):
         try:
@@ -49,8 +49,8 @@ def remove_cgroup(path):
 
 
 def make_reclaimed(case):
-    """A memory cgroup, and the file that takes a written "64M" for the order to reclaim: v1 does
-    not read how much and takes all it can."""
+    """A memory cgroup, and the file to which "64M" is written to reclaim: v1 ignores the amount
+    and takes everything."""
     for version, name in (("v1", "memory.force_empty"), ("v2", "memory.reclaim")):
         if version in cgroup_mounts():
             path = make_cgroup(case, version)

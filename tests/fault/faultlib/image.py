@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small filesystem of one's own, to fill up."""
+"""A small filesystem of a test, to fill up."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ def run(*argv):
 
 
 class Image:
-    """ext4 on a loop device, gone with the case."""
+    """ext4 on a loop device, removed with the case."""
 
     def __init__(self, case, size_bytes, name="small"):
         image = case.path(name + ".img")
@@ -37,11 +37,11 @@ class Image:
             subprocess.run(["umount", "-l", self.mount], capture_output=True, check=False)
 
     def fill(self, leave_bytes=0):
-        """Takes all space but that; with nothing to leave, to the last block."""
+        """Fills all space except that; with 0 left, to the last block."""
         space = os.statvfs(self.mount)
         with open(self.ballast, "ab", buffering=0) as f:
             left = space.f_bavail * space.f_frsize - leave_bytes
-            with contextlib.suppress(OSError):  # the last blocks go into its own bookkeeping
+            with contextlib.suppress(OSError):  # the last blocks are used for its own metadata
                 os.posix_fallocate(f.fileno(), os.path.getsize(self.ballast), max(left, 1))
             if not leave_bytes:
                 f.seek(0, os.SEEK_END)

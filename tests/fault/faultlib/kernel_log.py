@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel says from now on."""
+"""Messages of the kernel after this point."""
 
 import os
 
@@ -8,7 +8,7 @@ from .part import Skipped
 
 class KernelLog:
     def __init__(self, trouble):
-        """trouble: a compiled expression; lines that it finds are trouble."""
+        """trouble: a compiled expression; matching lines are trouble."""
         self.is_trouble = trouble
         self.found = []
         try:
@@ -18,7 +18,7 @@ class KernelLog:
         os.lseek(self.fd, 0, os.SEEK_END)
 
     def look(self):
-        """Lines are overwritten one day: look before."""
+        """Lines may be overwritten: read them before."""
         while True:
             try:
                 text = os.read(self.fd, 8192).decode(errors="replace").split(";", 1)[-1]

@@ -5,7 +5,7 @@ import os
 
 from .part import Skipped
 
-# In the order of cachemon/CMakeLists.txt, the last to be needed first.
+# In the order of cachemon/CMakeLists.txt: a library comes before those that it needs.
 LIBRARIES = ["collector", "capture", "plan", "account", "job", "figures", "access", "base"]
 
 
@@ -23,7 +23,7 @@ def build_dir(cachemon):
 
 
 def capture_flags(cachemon):
-    """For a compiler: all that loads and reads the probes."""
+    """Compiler arguments: everything that loads and reads the probes."""
     build, source = build_dir(cachemon)
     return ["-DCACHEMON_VERSION=\"0\"", f"-I{source}", f"-I{build}/gen",
             f"-L{build}/cachemon", *[f"-l{name}" for name in LIBRARIES], "-lbpf", "-lcap",

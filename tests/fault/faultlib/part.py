@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A part of the tests: options, cases, one line a case, the closing line, the exit status."""
+"""A part of the tests: options, cases, one line per case, the closing line, the exit status."""
 
 import argparse
 import contextlib
@@ -17,11 +17,11 @@ REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 
 
 class Failed(Exception):
-    """Something is not as it must be; the text says what."""
+    """A failure; the text explains it."""
 
 
 class Skipped(Exception):
-    """This machine cannot show it; the text says why."""
+    """This machine cannot run the case; the text says why."""
 
 
 def expect(condition, text):
@@ -30,7 +30,7 @@ def expect(condition, text):
 
 
 def wait_until(condition, what, bound_s=60, step_s=0.01):
-    """Waits for a condition and gives back what it gave; the bound is for what never comes."""
+    """Waits for a condition and returns its result; the bound is only for failures."""
     end = time.monotonic() + bound_s
     while True:
         got = condition()
@@ -42,12 +42,12 @@ def wait_until(condition, what, bound_s=60, step_s=0.01):
 
 
 def full_counts():
-    """Full counts, unless the caller asked for the reduced ones."""
+    """Full counts, unless the caller requested the reduced ones."""
     return os.environ.get("CACHEMON_FULL", "1") != "0"
 
 
 class Case:
-    """What a case may use: a directory of its own, and an orderly end whatever happens."""
+    """Resources of a case: its own directory, and cleanup in any case."""
 
     def __init__(self, part, base):
         self.part = part
@@ -64,7 +64,7 @@ class Case:
         self.stack.callback(function, *args, **kwargs)
 
     def adopt(self, process):
-        """Ends a process of this case that is still there at its end."""
+        """Ends a process of this case that still runs at its end."""
         self.defer(stop_process, process)
         return process
 
@@ -83,7 +83,7 @@ def stop_process(process):
 
 class Part:
     def __init__(self, name, about, count=None):
-        """count: (of what, full count, reduced count)."""
+        """count: (what is counted, full count, reduced count)."""
         self.name = name
         self.cases = []
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -109,7 +109,7 @@ class Part:
         return add
 
     def helper(self, name, *flags):
-        """NAME.c beside the part, compiled: its path."""
+        """NAME.c next to the part, compiled: returns its path."""
         if name not in self.built:
             out = os.path.join(self.work, name)
             source = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name + ".c")

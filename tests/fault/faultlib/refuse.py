@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""refuse.py NUMBER ERRNO PROGRAM [ARGUMENT...]: runs a program for which, and for all that it
-starts, the kernel refuses a system call."""
+"""refuse.py NUMBER ERRNO PROGRAM [ARGUMENT...]: runs a program for which the kernel refuses a
+system call, also in its children."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ class Program(ctypes.Structure):
 
 
 def refuse(number, error):
-    """Of the native calls: struct seccomp_data begins with the number."""
+    """For native calls: struct seccomp_data begins with the number."""
     code = b"".join(struct.pack("=HBBI", *line) for line in (
         (BPF_LOAD_WORD, 0, 0, 0),
         (BPF_JUMP_EQUAL, 0, 1, number),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A watch whose database gets into trouble: begun, ended, and what must hold whatever happened."""
+"""A watch whose database gets into trouble: its start, its end, and what must hold in every
+case."""
 
 import hashlib
 import os
@@ -28,7 +29,7 @@ def finish(steady, watch, status=None):
 
 
 def check_totals(db, steady):
-    """What CMD read of its data, to the last byte, whatever became of single intervals."""
+    """CMD's reads of its data, to the last byte, even if single intervals were lost."""
     row = db.file(steady.data)
     truth = steady.done()
     expect((row["read_calls"], row["read_bytes"]) == (truth["calls"], truth["bytes"]),
@@ -47,7 +48,7 @@ def check_complete(db, steady):
 
 
 def said(watch, *words):
-    """Waits for one line with these words; it is not to be repeated while it is so."""
+    """Waits for one line with these words, which must not be repeated meanwhile."""
     def look():
         return [line for line in watch.complaints() if all(word in line for word in words)]
     wait_until(lambda: watch.running() and look(), f"a message with {words}", BOUND_S)
@@ -55,7 +56,7 @@ def said(watch, *words):
 
 
 def refused(case, db_path, *words, env=None, readable=False, prefix=()):
-    """watch does not begin CMD and says why in a line or two; so do the readers."""
+    """watch does not start CMD and reports why in a line or two; so do the readers."""
     marker = case.path("cmd-ran")
     argv = [case.cachemon, "watch", "--db", db_path, "--"]
     done = run([*argv, "touch", marker], env=env, prefix=prefix)
@@ -73,7 +74,7 @@ def refused(case, db_path, *words, env=None, readable=False, prefix=()):
 
 
 def finished(case, path):
-    """A small database as a good run leaves it."""
+    """A small database, as left by a good run."""
     done = run([case.cachemon, "watch", "--db", path, "--", "cat", case.cachemon])
     expect(done.status == 0, str(done))
     return Db(path)

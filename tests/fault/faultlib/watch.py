@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running cachemon, and reading what it left."""
+"""Runs cachemon, and reads its results."""
 
 import json
 import os
@@ -16,7 +16,7 @@ FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
 
 
 class Done:
-    """How a program ended and what it said."""
+    """The status and the output of a program that has ended."""
 
     def __init__(self, argv, status, out, err):
         self.argv = argv
@@ -47,7 +47,7 @@ def run(argv, env=None, stdin=b"", cwd=None, prefix=()):
 
 
 class Watch:
-    """A 'watch' that goes on while the case does something to it."""
+    """A running 'watch', to which the case can do something."""
 
     def __init__(self, case, options, command=None, env=None, prefix=(), name="watch", **popen):
         self.err_path = case.path(name + ".err")
@@ -87,7 +87,7 @@ class Watch:
 
 
 class Steady:
-    """tests/fault/steady.c: reads until it is told to stop, ends with the status it was given."""
+    """tests/fault/steady.c: reads until it is stopped, and ends with the given status."""
 
     def __init__(self, case, status=7, name="steady", pages=64):
         self.dir = case.path(name)
@@ -128,7 +128,7 @@ class Steady:
 
 
 class Db:
-    """A database, read with no more rights than a reader has."""
+    """A database, opened with only a reader's rights."""
 
     def __init__(self, path):
         self.path = path
@@ -151,7 +151,7 @@ class Db:
         expect(not self.rows("PRAGMA foreign_key_check"), f"foreign_key_check of {self.path}")
 
     def run(self, run_id=None):
-        """The row of a run; of the last one by default. None: there is none."""
+        """The row of a run, by default the last one. None: no such run."""
         rows = self.rows("SELECT * FROM run WHERE id = coalesce(?, (SELECT max(id) FROM run))",
                          run_id)
         return rows[0] if rows else None
@@ -173,7 +173,7 @@ class Db:
         return rows[0]
 
     def copy(self, to):
-        """What a crash has left, for a look that does not change it."""
+        """What a crash has left, for an examination that does not change it."""
         for suffix in ("", "-wal"):
             if os.path.exists(to + suffix):
                 os.unlink(to + suffix)
@@ -183,7 +183,7 @@ class Db:
 
 
 class Writable(Db):
-    """A copy: reading one that was left in WAL mode makes files beside it."""
+    """A copy: reading a database that was left in WAL mode creates files next to it."""
 
     def rows(self, sql, *args):
         link = sqlite3.connect(self.path)
@@ -195,7 +195,8 @@ class Writable(Db):
 
 
 def committed(db):
-    """How many intervals of the last run are in a database that is being written; 0 before."""
+    """The number of intervals of the last run in a database that is being written; 0 before
+    that."""
     try:
         return len(db.intervals()) if os.path.exists(db.path) else 0
     except sqlite3.OperationalError:
@@ -215,7 +216,7 @@ def check_law(job):
 
 
 def check_gapless(intervals):
-    """No interval is missing in between, but for the clock's ticks."""
+    """No interval is missing in between, to the accuracy of the clock ticks."""
     for before, after in zip(intervals, intervals[1:]):
         end = before["start_ns"] + before["duration_ns"]
         expect(end == after["start_ns"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage below SQL: bytes, pages, trees of pages, journals and logs."""
+"""Damage below SQL: bytes, pages, page trees, journals and logs."""
 
 import os
 import struct
@@ -33,7 +33,7 @@ def blank(rng, seed, path):
 
 
 def cut(rng, seed, path):
-    """The end is missing, or there is too much of it."""
+    """The end is missing, or there is extra data."""
     size = rng.randrange(len(seed.bytes))
     if rng.random() < 0.5:
         size -= size % seed.page_size
@@ -56,12 +56,12 @@ def page_at(seed, number):
 
 
 def body(number):
-    """Where the header of a page of a tree begins."""
+    """The offset of the header of a tree page."""
     return 100 if number == 1 else 0
 
 
 def trees(rng, seed, path):
-    """Pages of trees: a header, the table of cells, a cell."""
+    """Tree pages: a header, the array of cells, a cell."""
     data = bytearray(seed.bytes)
     pages = len(data) // seed.page_size
     for _ in range(rng.choice((1, 1, 4))):
@@ -85,7 +85,7 @@ def trees(rng, seed, path):
 
 
 def swap(rng, seed, path):
-    """A page in the place of another, or twice."""
+    """A page in the place of another, or duplicated."""
     data = bytearray(seed.bytes)
     pages = len(data) // seed.page_size
     for _ in range(rng.randrange(1, 3)):
@@ -125,7 +125,8 @@ def varint(value):
 
 
 def graph(rng, seed, path):
-    """Pages above a table's root that lead to it over and over, in some levels; or in a circle."""
+    """Pages above a table's root that lead to it repeatedly, over several levels; or in a
+    circle."""
     data = bytearray(seed.bytes)
     root = rng.choice(seed.roots)
     levels = rng.randrange(1, 8)
@@ -147,7 +148,7 @@ def graph(rng, seed, path):
 
 
 def chains(rng, seed, path):
-    """Overflow pages and free pages that follow each other in a circle."""
+    """Overflow pages and free pages that form a circle."""
     data = bytearray(seed.bytes)
     pages = len(data) // seed.page_size
     target = rng.randrange(2, pages + 1)
@@ -161,7 +162,7 @@ def chains(rng, seed, path):
 
 
 def journal(rng, seed, path):
-    """A journal that is hot: of noise, of this database's pages, with a file of its own to delete."""
+    """A hot journal: of noise, of this database's pages, or with the name of a file to delete."""
     write(path, seed.bytes)
     size, pages = seed.page_size, len(seed.bytes) // seed.page_size
     nonce = rng.randrange(1 << 32)
@@ -190,8 +191,8 @@ def wal_sum(data, a, b):
 
 
 def log(rng, seed, path):
-    """A -wal whose sums are right: pages of noise, of the database, or of another with one change;
-    or a -wal of noise."""
+    """A -wal with correct checksums: pages of noise, of the database, or of another one with one
+    change; or a -wal of noise."""
     base = bytearray(seed.bytes)
     base[18] = base[19] = 2
     write(path, base)

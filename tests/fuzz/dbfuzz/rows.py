@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage by SQL: values that no cachemon writes, and a schema that does or computes something."""
+"""Damage by SQL: values that cachemon never writes, and a schema that acts or computes."""
 
 import contextlib
 import sqlite3
@@ -13,7 +13,7 @@ VALUES = (None, 0, 1, -1, 2, 4096, 1 << 31, 1 << 32, 1 << 53, 1 << 62, MAX, MAX 
           "\x1b[31m", "a" * 5000, "\u202e\U0001f600" * 30, "%s%n%d", "';--", "{}", "[[", b"", b"\x00",
           b"\xff" * 40, b"/a/" * 2000, b"\x80" * 300)
 FOREVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
-# Numbers that loops and arrays may be made of.
+# Numbers that may become bounds of loops and arrays.
 SIZES = (("run", "duration_ns"), ("run", "interval_ns"), ("run", "page_size_bytes"), ("run", "started_ns"),
          ("run", "memory_bytes"), ("run", "read_on_ns"), ("interval", "start_ns"), ("interval", "duration_ns"),
          ("interval", "rolled"), ("interval", "read_on_ns"), ("traced_file", "size_bytes"),
@@ -32,7 +32,7 @@ def value(rng):
 
 
 def loosely(seed, path, change):
-    """Rows of any kind, below definitions as they are to be."""
+    """Arbitrary rows below correct definitions."""
     write(path, seed.loose_bytes)
     db = connect(path)
     db.execute("PRAGMA foreign_keys = OFF")
@@ -42,7 +42,7 @@ def loosely(seed, path, change):
 
 
 def update(db, table, column, new, where="1"):
-    """Not of a key that is a row's number, where it is no number."""
+    """Not for an integer primary key, if the value is not a number."""
     with contextlib.suppress(sqlite3.IntegrityError):
         db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {where}", (new,))
 
@@ -58,7 +58,7 @@ def cells(rng, seed, path):
 
 
 def whole_tables(rng, seed, path):
-    """Every column of a table but its keys: one value, or one each."""
+    """Every column of a table except its keys: one value for all, or one each."""
     def change(db):
         table = rng.choice(list(seed.columns))
         one = value(rng)
@@ -69,7 +69,7 @@ def whole_tables(rng, seed, path):
 
 
 def sizes(rng, seed, path):
-    """What says how long, how many or how large something is."""
+    """Values that determine a length, a number or a size."""
     def change(db):
         for table, column in rng.sample(SIZES, rng.choice((1, 2, 6))):
             if column in seed.columns[table]:
@@ -78,7 +78,7 @@ def sizes(rng, seed, path):
 
 
 def many(rng, seed, path):
-    """Rows by the thousand, all like one."""
+    """Thousands of rows, all like one."""
     def change(db):
         table = rng.choice(list(seed.columns))
         columns = seed.columns[table]
@@ -94,7 +94,7 @@ def many(rng, seed, path):
 
 
 def crowds(rng, seed, path):
-    """Rows by the hundred in every table at once: what is done for each of them adds up."""
+    """Hundreds of rows in every table at once: the work for each of them adds up."""
     def change(db):
         count = rng.choice((20, 60, 300, 900))
         db.execute("CREATE TEMP TABLE n AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c "
@@ -114,7 +114,7 @@ def crowds(rng, seed, path):
 
 
 def orphans(rng, seed, path):
-    """Keys that lead nowhere, or to something of another run."""
+    """Keys that lead nowhere, or to a row of another run."""
     def change(db):
         for _ in range(rng.randrange(1, 4)):
             table = rng.choice(list(seed.columns))
@@ -127,7 +127,7 @@ def orphans(rng, seed, path):
 
 
 def streams(rng, seed, path):
-    """What is packed in bytes: traces, references, words of a model."""
+    """Packed bytes: traces, references, words of a model."""
     def change(db):
         table, column = rng.choice((("trace_chunk", "data"), ("reference_chunk", "data"), ("wording", "answer"),
                                     ("reference_page", "page")))
@@ -161,7 +161,7 @@ def in_schema(seed, path, *statements):
 
 
 def views(rng, seed, path):
-    """A view in the place of a table: the same rows, without an end, or far too many."""
+    """A view in the place of a table: the same rows, infinitely many, or far too many."""
     table = rng.choice(list(seed.columns))
     select = rng.choice(("SELECT * FROM zz", f"{FOREVER} SELECT zz.* FROM zz, c",
                          "SELECT a.* FROM zz a, zz b, zz c, zz d, zz e",
@@ -171,7 +171,7 @@ def views(rng, seed, path):
 
 
 def triggers(rng, seed, path):
-    """Of all kinds, which do not end, forge rows, or fail."""
+    """Triggers of all kinds, which do not end, forge rows, or fail."""
     table = rng.choice(list(seed.columns))
     when = rng.choice(("BEFORE", "AFTER")) + " " + rng.choice(("INSERT", "UPDATE", "DELETE"))
     then = rng.choice((f"INSERT INTO zz {FOREVER} SELECT x FROM c", "UPDATE job SET name = 'forged'",
@@ -183,7 +183,7 @@ def triggers(rng, seed, path):
 
 
 def computed(rng, seed, path):
-    """Columns and indexes that are computed."""
+    """Computed columns and indexes."""
     table = rng.choice([t for t in seed.columns if t != "zz"])
     column = rng.choice(seed.columns[table])
     costly = "length(hex(zeroblob(100000000)))"
@@ -196,7 +196,7 @@ def computed(rng, seed, path):
 
 
 def definitions(rng, seed, path):
-    """Rows of sqlite_schema: of another root, name, kind or text."""
+    """Rows of sqlite_schema: with another root, name, kind or text."""
     write(path, seed.bytes)
     db = connect(path)
     db.execute("PRAGMA writable_schema = ON")
@@ -219,7 +219,7 @@ def definitions(rng, seed, path):
 
 
 def others(rng, seed, path):
-    """Tables that are not ours: many, wide, virtual, with statistics for the planner."""
+    """Foreign tables: many, wide, virtual, with statistics for the planner."""
     count = rng.choice((1, 50, 3000))
     in_schema(seed, path, *(f"CREATE TABLE s{i} (a, b REFERENCES run (id) ON DELETE CASCADE, c AS (a + 1))"
                             for i in range(min(count, 300))),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small database with rows in every table, from the recorded one in examples/; and the same with
-tables that take any value in any column, for rows that no cachemon writes."""
+"""A small database with rows in every table, from the recorded one in examples/; and the same
+with tables that accept any value in any column, for rows that cachemon never writes."""
 
 import glob
 import lzma
@@ -39,7 +39,7 @@ def tables(db):
 
 
 def rewrite(db, definitions):
-    """The schema's texts, and no others from now on."""
+    """Replaces the texts of the schema."""
     db.execute("PRAGMA writable_schema = ON")
     db.executemany("UPDATE sqlite_schema SET sql = ? WHERE name = ?",
                    [(sql, name) for name, sql in definitions])
@@ -47,16 +47,16 @@ def rewrite(db, definitions):
 
 
 def loosened(sql):
-    """A table's definition without types and conditions."""
+    """A table's definition without types and constraints."""
     sql = re.sub(r"--[^\n]*", "", sql)
-    # A table's own condition goes with the comma before it.
+    # A table constraint includes the comma before it.
     sql = re.sub(r"(,\s*)?CHECK \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "", sql)
     sql = re.sub(r"NOT NULL|STRICT, |STRICT", "", sql)
     return re.sub(r"(?<!INTEGER )\b(INTEGER|TEXT|REAL|BLOB)\b(?! PRIMARY)", "", sql)
 
 
 class Seed:
-    """Bytes of the two databases, and what is in them."""
+    """Bytes of the two databases, and their content."""
 
     def __init__(self, work):
         self.path = os.path.join(work, "seed.db")

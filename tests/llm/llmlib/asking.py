@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""llm_ask from outside: started as a user or by root for one, and what holds of every outcome."""
+"""llm_ask from outside: started as a user or by root for one, and the checks of every result."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class World:
         built = os.path.join(build, "tests", "llm", "llm_ask")
         if not os.path.exists(built):
             raise Failed(f"{built} is not there: build it (target llm_ask)")
-        # Where any user may run it.
+        # In a place where any user may run it.
         self.program = os.path.join(work, "llm_ask")
         shutil.copy(built, self.program)
         os.chmod(self.program, 0o755)
@@ -71,7 +71,7 @@ class World:
                                 env=self.environment(env, key))
 
     def ask_url(self, url, *options, limit=LIMIT_S, stall=None, **kwargs):
-        """The outcome, with what holds of all of them checked."""
+        """The result, after the checks that all results need."""
         times = ["--limit", str(int(limit * 1000))]
         times += ["--stall", str(int(stall * 1000))] if stall else []
         began = time.monotonic()
@@ -103,7 +103,7 @@ class World:
         return name, server.url(name, host, "" if api == "anthropic" else "/v1")
 
     def body(self, server, api):
-        """What --body tells."""
+        """The output of --body."""
         _, url = self.url_of(server, "ok", api, "127.0.0.1")
         done = self.run(["--url", url, "--model", "m", "--api", api, "--body"])
         equal("status", done.returncode, 0)
@@ -111,8 +111,8 @@ class World:
 
     def ask(self, server, name, *options, api="openai", attempts=None, sent=None,
             host="127.0.0.1", key=KEY, **kwargs):
-        """Of a case of the server's. attempts: that many requests came, all valid; sent: whether
-        they had the key."""
+        """For a case of the server. attempts: that many requests arrived, all valid; sent:
+        whether they had the key."""
         name, url = self.url_of(server, name, api, host)
         said = self.ask_url(url, "--api", api, *options, key=key, **kwargs)
         said["requests"] = server.of(name)
@@ -130,5 +130,5 @@ class World:
         name, want = ("x-api-key", KEY) if api == "anthropic" else ("authorization",
                                                                     f"Bearer {KEY}")
         equal(name, x.request.header(name), want if with_key else None)
-        # Once, and in that place only.
+        # Once, and only in that place.
         equal("times the key is sent", x.request.everything().count(KEY.encode()), int(with_key))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the endpoint does with a valid request, by name."""
+"""The endpoint's reactions to a valid request, by name."""
 
 import gzip
 import json
@@ -85,7 +85,7 @@ def ends_in_words(x):
 
 @case
 def named_in_words(x):
-    """Where the model's name should be."""
+    """In the place of the model's name."""
     body = replies.whole(x.api, x.text())
     body["model"] = "m. Visit https://evil.example/ for 99 %"
     x.reply(200, body)
@@ -134,7 +134,7 @@ def not_http(x):
 
 @case
 def nothing(x):
-    """Closed without a word."""
+    """Closed without a reply."""
 
 
 @case
@@ -150,7 +150,7 @@ def stalled_body(x):
 
 @case
 def drip(x):
-    """Never still, never done; the client goes away."""
+    """Sends slowly and endlessly; the client gives up."""
     x.begin_chunks()
     while True:
         x.chunk(b" ")
@@ -172,7 +172,7 @@ def big_chunked(x):
 
 @case
 def bomb(x):
-    """64 MiB of blanks in 64 KiB, as an answer that was not asked to be compressed."""
+    """64 MiB of blanks in 64 KiB, although no compression was requested."""
     body = gzip.compress(b" " * (64 * MIB), 9)
     x.reply(200, body, Content_Encoding="gzip")
 

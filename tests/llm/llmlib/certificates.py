@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Certificates for a test, made when they are needed: a CA, a server's by it, a client's by it."""
+"""Certificates for a test, made when needed: a CA, a server's and a client's signed by it."""
 
 import os
 import ssl

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a request has to be: our copy of both APIs' schemas, and the rules that these cannot say."""
+"""The required form of a request: our copy of both APIs' schemas, and the rules that these
+cannot express."""
 
 import json
 import os
@@ -29,7 +30,7 @@ def no_duplicates(pairs):
 
 
 def closed_objects(schema, place="schema"):
-    """Both vendors hold a model to a schema only where every object names all it may have."""
+    """Both vendors enforce a schema only if every object lists all its possible keys."""
     if not isinstance(schema, dict):
         return
     if schema.get("type") == "object":
@@ -46,7 +47,7 @@ def closed_objects(schema, place="schema"):
 
 
 def asked_schema(api, body):
-    """The schema that the answer shall have, None where the server is not told."""
+    """The schema for the answer, None if the request has none."""
     if api == "anthropic":
         return body.get("output_config", {}).get("format", {}).get("schema")
     return body.get("response_format", {}).get("json_schema", {}).get("schema")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A port of this machine with a thread for each connection; and HTTP requests read from one."""
+"""A local port with a thread per connection; and HTTP requests read from one."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ HEAD_MAX = 1 << 20
 
 
 class Request:
-    """As it came: headers keep their order, their names are in lower case."""
+    """As received: headers keep their order, their names are in lower case."""
 
     def __init__(self, method, target, headers, body):
         self.method = method
@@ -19,7 +19,7 @@ class Request:
         self.body = body
 
     def header(self, name):
-        """None: there is none. Two of a name are told, for none of ours is to be there twice."""
+        """None: no such header. Duplicates are joined, so that they are noticed: none may occur."""
         found = [value for key, value in self.headers if key == name]
         return ", ".join(found) if found else None
 
@@ -47,7 +47,7 @@ def read_request(stream):
 
 
 class Listener:
-    """Subclasses have serve(connection, stream). Ends with all its connections by stop()."""
+    """Subclasses define serve(connection, stream). stop() ends it with all its connections."""
 
     def __init__(self, context=None, address="127.0.0.1"):
         self.context = context
@@ -86,15 +86,15 @@ class Listener:
             with connection.makefile("rb") as stream:
                 self.serve(connection, stream)
         except (OSError, ssl.SSLError):
-            pass  # the client went away, as some cases want
-        except Exception as e:  # a mistake of this side is told by whoever asks
+            pass  # the client closed, as intended by some cases
+        except Exception as e:  # an error on this side is reported to the caller
             self.troubles.append(f"{type(e).__name__}: {e}")
         with self.lock:
             self.open.discard(connection)
         close(connection)
 
     def stop(self):
-        # Wakes accept(), which close() alone does not.
+        # Wakes accept(); close() alone does not.
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()

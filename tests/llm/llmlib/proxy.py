@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An HTTP proxy that knows one place only, whatever name it is asked for, and keeps what it saw."""
+"""An HTTP proxy that leads to one place only, whatever name is requested, and records what it
+saw."""
 
 import socket
 import threading

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the endpoint does not take a request: words and shapes of llama.cpp's server, OpenAI and
-Anthropic."""
+"""The endpoint's refusals: words and formats of llama.cpp's server, OpenAI and Anthropic."""
 
 import email.utils
 import json
@@ -76,14 +75,14 @@ def s401(x):
 
 @case
 def s401_echo(x):
-    """The server tells the key, in its message and in a header."""
+    """The server repeats the key, in its message and in a header."""
     key = x.request.header("authorization") or x.request.header("x-api-key")
     refuse(x, 401, f"Incorrect API key provided: {key}", code="invalid_api_key", X_Key=key)
 
 
 @case
 def s401_escaped(x):
-    """The key as JSON may write it: its bytes are others."""
+    """The key with JSON escapes: its bytes differ."""
     key = (x.request.header("authorization") or x.request.header("x-api-key")).split()[-1]
     escaped = "".join(f"\\u{ord(c):04x}" for c in key)
     x.reply(401, b'{"error":{"message":"bad key %s","type":"authentication_error","code":null}}' % escaped.encode())

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bodies as servers of both APIs make them: answers, errors."""
+"""Bodies as servers of both APIs send them: answers, errors."""
 
 MODEL = "replayed-1"
 IN, OUT = 123, 45
 
 
 def made(schema):
-    """A value that a schema allows: what a server that is told one holds its model to."""
+    """A value that a schema allows, as a server would enforce it."""
     if schema is None:
         return {"text": "no schema was asked for"}
     if "enum" in schema:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The endpoint: checks every request against the contract, keeps it, and answers as its case says.
-The case is the first part of the path, CASE or CASE~ANYTHING: the latter has a count of its own."""
+"""The endpoint: checks every request against the contract, records it, and replies as its case
+says. The case is the first part of the path, CASE or CASE~ANYTHING; the latter is counted
+separately."""
 
 import json
 
@@ -9,7 +10,7 @@ from .listener import Listener, read_request
 
 
 class Exchange:
-    """One request and the way back."""
+    """One request and the way to reply."""
 
     def __init__(self, server, connection, request):
         self.server = server
@@ -33,7 +34,7 @@ class Exchange:
         return contract.asked_schema(self.api, self.body)
 
     def text(self):
-        """What the model says where a case does not say otherwise."""
+        """The model's text, unless the case has another one."""
         if self.server.text:
             return self.server.text(self)
         return json.dumps(replies.made(self.schema()), ensure_ascii=False)
@@ -48,7 +49,7 @@ class Exchange:
         self.send("\r\n".join(lines).encode("utf-8"))
 
     def reply(self, status, body, length=None, **headers):
-        """A whole one; length: what Content-Length says."""
+        """A complete one; length: the value of Content-Length."""
         kind = "text/html" if isinstance(body, str) else "application/json"
         raw = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) \
             else json.dumps(body).encode()
@@ -64,7 +65,7 @@ class Exchange:
         self.send(b"%x\r\n%s\r\n" % (len(data), data))
 
     def wait_gone(self):
-        """Says nothing until the client goes away, or the server is stopped."""
+        """Sends nothing until the client closes, or the server is stopped."""
         while self.connection.recv(4096):
             pass
 
@@ -74,7 +75,7 @@ class Server(Listener):
         self.exchanges = []
         self.counts = {}
         self.text = text
-        self.elsewhere = None  # the URL that redirects name
+        self.elsewhere = None  # the target of redirects
         super().__init__(context)
 
     def url(self, name, host="127.0.0.1", tail="/v1"):

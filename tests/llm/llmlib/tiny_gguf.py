@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model of half a megabyte with random weights, for a real server: its text is noise, so only what
-the server does around it means anything, and what a grammar makes of it."""
+"""A model of half a megabyte with random weights, for a real server: its text is noise, so only
+the server's behaviour and the effect of a grammar are tested."""
 
 import random
 import struct
@@ -36,7 +36,7 @@ def vocabulary():
 
 
 def bias(token, kind, index):
-    """What keeps the noise to text: no bytes but printable ones, and no second beginning."""
+    """Restricts the noise to text: printable bytes only, and no second beginning."""
     if kind == BYTE:
         byte = index - 3
         return 0.0 if 0x20 <= byte < 0x7f or byte == 0x0a else -40.0
@@ -62,8 +62,7 @@ def weights(name, dims, tokens, chance):
     if "norm" in name:
         return [1.0] * count
     values = [chance.gauss(0, 0.3) for _ in range(count)]
-    # The first dimension is the same everywhere: nothing writes it, and by it each token of the
-    # output has a bias.
+    # The first dimension is constant: no layer writes it, so it gives each output token a bias.
     if name == "token_embd.weight":
         values[::WIDTH] = [8.0] * len(tokens)
     elif name.endswith(("attn_output.weight", "ffn_down.weight")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one large run of a part, and the cases that judge it whatever its job was."""
+"""The one large run of a part, and the cases that judge it, independent of the job."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ class BigRun:
         return add
 
     def get(self):
-        """Where the run was skipped its case has said why; a run that failed fails them all."""
+        """If the run was skipped, its case has given the reason; a failed run fails all of them."""
         if not self.measured:
             raise (Skipped if self.skipped else Failed)("there was no run to judge")
         return self.measured
@@ -46,14 +46,14 @@ class BigRun:
         self.part.case(title)(lambda case: judgement(case, self.get()))
 
     def start(self, case):
-        """The job's program, and what each start of it does."""
+        """The job's program, and the figures of a mere start of it."""
         case.dir = self.part.work  # the run is judged after this case
         job = build_job(case)
         self.base = judge.start_up(case, job)
         return job
 
     def until_undisturbed(self, case, job, prepare):
-        """prepare(repeat): makes the files cold and says what the job is to do."""
+        """prepare(repeat): makes the files cold and returns the job's command."""
         with contextlib.ExitStack() as stack:
             reclaimed = Reclaimed(stack, self.part.work)
             for repeat in range(REPEATS):

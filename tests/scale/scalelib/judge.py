@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must hold of a large run, whatever the job was."""
+"""Checks of a large run, independent of the job."""
 
 import json
 
@@ -12,7 +12,8 @@ MIB = 1 << 20
 OWN_BYTES_MAX = 64 * MIB
 PAGE = 4096
 COUNTED = ("read_calls", "read_bytes", "lookups", "misses")
-# store/store_rollup.c: sums of jobs, directories and files; a row of a file in an interval, 256 of them.
+# store/store_rollup.c: sums of jobs, directories and files; one row per file and interval, 256 of
+# them.
 SUMS_BYTES = 5_000_000
 FILE_ROW_BYTES = 210
 INTERVAL_FILES = 256
@@ -20,7 +21,7 @@ INTERVAL_BYTES = 1500  # the rows of the interval itself and of its two jobs
 
 
 def start_up(case, job):
-    """What each start of the job reads, all of it from the cache: the same every time."""
+    """The reads of a start of the job, all from the cache: the same every time."""
     names = (*COUNTED, "demand_pages")
     starts = [Measured(case, job, f"start{i}", ["nothing"]).db.job() for i in range(3)]
     base = [{name: start[name] for name in names} for start in starts[1:]]
@@ -30,7 +31,7 @@ def start_up(case, job):
 
 
 def totals(measured, base):
-    """The job's own account, with what each start does, is cachemon's."""
+    """The job's own count, plus that of its start, equals cachemon's."""
     job, truth = measured.db.job(), measured.truth
     for name in COUNTED:
         expect(job[name] == truth[name] + base[name],
@@ -46,7 +47,7 @@ def totals(measured, base):
 
 
 def losses(measured):
-    """The law holds; what was lost is only what the maps are too small for, and is counted."""
+    """The law holds; only the maps' limits cause losses, and these are counted."""
     row, job = measured.db.run(), measured.db.job()
     expect(row["state"] == "complete", f"the run is {row['state']}")
     expect(row["law_error_pages"] == 0, f"the law is broken by {row['law_error_pages']} pages")
@@ -62,7 +63,7 @@ def losses(measured):
 
 
 def sums(case, measured):
-    """Directories and, in the report, files with the rest add up to the job, in every counter."""
+    """Directories and, in the report, files with the rest add up to the job, for every counter."""
     job = measured.db.job()
     names = [row["name"] for row in measured.db.rows("SELECT name FROM pragma_table_info("
                                                      "'file_interval')") if row["name"] in job]
@@ -96,8 +97,8 @@ def collector_memory(measured):
 
 
 def map_memory(case, measured):
-    """Each map takes what doctor says, from the beginning to the end of the run. A page at each end
-    of a map is not the rule's business, nor are the maps of the program's few variables."""
+    """Each map takes what doctor says, throughout the run. The rule ignores a page at each end
+    of a map, and the maps of the program's few variables."""
     done = run([case.cachemon, "doctor", "--json"])
     expect(done.status == 0, str(done))
     predicted = json.loads(done.out)["maps"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run of 'watch' that is looked at from outside while it lasts: memory of the collector, kernel
-memory of its maps, size of its database."""
+"""A run of 'watch' that is observed from outside: memory of the collector, kernel memory of its
+maps, size of its database."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def load(path):
 
 
 def status_kb(pid, field):
-    """A line of /proc/PID/status, or None of a process that is gone."""
+    """A line of /proc/PID/status, or None if the process is gone."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as f:
             return next((int(line.split()[1]) for line in f if line.startswith(field + ":")), None)
@@ -39,7 +39,7 @@ def status_kb(pid, field):
 
 
 def mapped_maps_kb(pid):
-    """Pages of BPF maps among the resident memory of a process."""
+    """Pages of BPF maps in the resident memory of a process."""
     kb, inside = 0, False
     try:
         with open(f"/proc/{pid}/smaps", encoding="utf-8") as f:
@@ -54,7 +54,7 @@ def mapped_maps_kb(pid):
 
 
 def maps_of(pid):
-    """{name: bytes that the kernel charges for it} of the maps that a process holds."""
+    """{name: bytes charged by the kernel} of the maps that a process holds."""
     ids = {number for kind, number in held_by(pid) if kind == "map"}
     shown = subprocess.run(["bpftool", "-j", "map", "show"], capture_output=True, check=False)
     if shown.returncode:
@@ -64,7 +64,7 @@ def maps_of(pid):
 
 
 def size_of(path):
-    """Bytes on the disk, the write-ahead log included."""
+    """Bytes on disk, including the write-ahead log."""
     size = 0
     for name in (path, path + "-wal"):
         try:
@@ -75,7 +75,7 @@ def size_of(path):
 
 
 class Measured:
-    """One run: the job's own account, the database, what was seen from outside."""
+    """One run: the job's own count, the database, the observations."""
 
     def __init__(self, case, job, name, arguments, options=()):
         self.db = Db(case.path(name + ".db"))
@@ -104,7 +104,7 @@ class Measured:
         self.db_size = size_of(self.db.path)
 
     def _watch(self, process, pid):
-        """Until it ends. A process that is ending has no memory any more."""
+        """Until it ends. An exiting process has no memory any more."""
         maps_at = 0
         while process.poll() is None:
             peak, mapped = status_kb(pid, "VmHWM"), mapped_maps_kb(pid)
@@ -120,9 +120,9 @@ class Measured:
                 pass
 
     def own_bytes(self):
-        """Peak of resident memory beside the maps, programs and libraries included. A new peak was
-        reached between two looks: of the pages of maps it holds at least the smaller number. What
-        came after the last look counts whole."""
+        """Peak of resident memory without the maps, including programs and libraries. A new peak
+        was reached between two looks: it includes at least the smaller number of map pages.
+        After the last look, everything counts."""
         own, before = 0, (0, 0)
         for peak, mapped in self.marks:
             if peak > before[0]:

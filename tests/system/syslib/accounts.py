@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Users and a sudoers rule that exist in a private mount namespace only, with homes below the work
-directory: what a test does as one of them is done by a real account, through a real sudo."""
+"""Users and a sudoers rule that exist only in a private mount namespace, with homes below the
+work directory: a test acts as a real account, through a real sudo."""
 
 import os
 import re
@@ -27,7 +27,7 @@ class Account:
         return os.path.join(self.home, *names)
 
     def write(self, name, text, mode=0o600):
-        """A file of the user's own, and its directories."""
+        """A file of the user, and its directories."""
         path = self.path(name)
         parent = os.path.dirname(path)
         os.makedirs(parent, exist_ok=True)
@@ -44,8 +44,8 @@ class Account:
 class Accounts:
     """Two users with homes of mode 0700, of whom the first may run the program through sudo.
 
-    homes: the directory of the homes, if not one below work. served: the same directory where root
-    may write it, when homes is a network filesystem that root has no rights on."""
+    homes: the directory of the homes, if not one below work. served: the same directory where
+    root may write it, if homes is a network filesystem without rights for root."""
 
     HOST = "before.example"
 
@@ -85,7 +85,7 @@ class Accounts:
             os.fchmod(f.fileno(), 0o440)
 
     def enter(self, *argv):
-        """argv as root where the accounts exist."""
+        """Runs argv as root where the accounts exist."""
         return ["unshare", "--mount", "--uts", "--propagation", "private", "/bin/sh", "-c", ENTER,
                 "sh", self.etc, self.HOST, *argv]
 
@@ -94,7 +94,7 @@ class Accounts:
                           "--init-groups", "--inh-caps", "-all", "--reset-env", *argv)
 
     def as_user(self, who, *argv, cwd=None):
-        """What to execute for argv as one of them, in the home."""
+        """The command line that runs argv as one of them, in the home."""
         script = f"cd {shlex.quote(cwd or who.home)} && exec \"$@\""
         return self.become(who, "/bin/sh", "-c", script, "sh", *argv)
 
@@ -119,7 +119,7 @@ class Accounts:
         return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
 
     def with_caps(self, caps):
-        """A copy of the program with capabilities of its own."""
+        """A copy of the program with file capabilities."""
         path = self.program + "." + re.sub(r"\W", "-", caps)
         if not os.path.exists(path):
             shutil.copy(self.program, path)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Python program whose readahead is advised in its place: advised.py random|sequential DIR PROGRAM ARGS...
+"""A Python program that runs with fixed readahead advice: advised.py random|sequential DIR
+PROGRAM ARGS...
 
-Each file below DIR is advised so as soon as it is opened, for reading or not, and whatever the program
-advises of random or sequential reading later is left out. Other advice stays."""
+Each file below DIR gets this advice as soon as it is opened, for reading or not. Later advice of
+the program about random or sequential reading is left out; other advice stays."""
 
 import builtins
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two threads, each on a CPU of its own, that give the same advice on the same file at the same
- * moment, file after file: adviser DIR N makes N empty files in DIR.
+ * Two threads, each on its own CPU, that give the same advice on the same file at the same moment,
+ * file after file. adviser DIR N creates N empty files in DIR.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -62,7 +62,7 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-/* The first CPU from this one on that we may run on. */
+/* The first allowed CPU at or after this one. */
 static size_t cpu_from(const cpu_set_t *set, size_t cpu)
 {
 	while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, set))

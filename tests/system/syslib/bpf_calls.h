@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For libraries that are preloaded to look at bpf(2): libbpf makes it by syscall(3), with each
- * argument a long. Owns how that is passed on; before_bpf() is the library's own.
+ * For preloaded libraries that inspect bpf(2). libbpf calls it by syscall(3), with each argument a
+ * long. This header passes the call on; before_bpf() is defined by the library.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chromium without a screen: a page opened from a file, keys pressed, media emulated, what it asked for and
-what it complained about. Chromium, its driver and selenium are Debian's; so is the Python that has it."""
+"""Headless Chromium: opens a page from a file, presses keys, emulates media, and reports
+requests and errors. Chromium, its driver and selenium are Debian's; so is the Python that has
+them."""
 
 import base64
 import json
@@ -20,7 +21,7 @@ AXE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 
 
 
 def with_selenium():
-    """Starts the program anew where another Python has no selenium."""
+    """Restarts the program with Debian's Python if this one has no selenium."""
     try:
         import selenium  # noqa: F401
     except ImportError:
@@ -54,7 +55,7 @@ class Browser:
         return self.driver.execute_script(text, *arguments)
 
     def fresh(self):
-        """As it was at the start: a desk, light, scripts on."""
+        """The state at the start: a desktop, light, scripts on."""
         self.size(1280)
         self.media()
         self.cdp("Emulation.setScriptExecutionDisabled", value=False)
@@ -70,7 +71,7 @@ class Browser:
                            for name, value in features.items()])
 
     def open(self, path):
-        """The page, and an empty log."""
+        """Opens the page, with an empty log."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
@@ -80,7 +81,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """What was asked for since the page was opened, and not refused by its policy."""
+        """Requests since the page was opened that its policy did not refuse."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         refused = {event["params"]["requestId"] for event in events
                    if event["method"] == "Network.loadingFailed"
@@ -94,7 +95,7 @@ class Browser:
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
 
     def drag(self, element, begin, end):
-        """Over an element, at shares of its width."""
+        """Drags over an element, from and to shares of its width."""
         from selenium.webdriver.common.action_chains import ActionChains
         width = element.size["width"]
         ActionChains(self.driver, duration=50).move_to_element_with_offset(
@@ -121,7 +122,7 @@ class Browser:
         return done.stdout.decode()
 
     def axe(self, script):
-        """What axe-core finds wrong: "rule: element (why)"."""
+        """The errors found by axe-core: "rule: element (why)"."""
         self.js(script)
         done = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
@@ -133,7 +134,8 @@ class Browser:
 
 
 def axe_core():
-    """axe-core by axe/package-lock.json, whose hash npm compares; kept for the next time."""
+    """axe-core, installed from axe/package-lock.json, whose hash npm verifies; kept for the next
+    time."""
     if not shutil.which("npm"):
         raise Skipped("axe-core: npm is not installed")
     cache = os.path.join(os.environ.get("CACHEMON_BUILD") or os.path.expanduser("~/.cache/cachemon"), "axe")

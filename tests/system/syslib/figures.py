@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures of the JSON as people are shown them: written here anew from what the formats say, and nothing of
-the program."""
+"""Figures of the JSON as shown to people, written again from the description of the formats,
+without code of the program."""
 
 from .pages import numbers
 
@@ -49,7 +49,7 @@ def leaves(tree, keys=()):
 
 
 def ways(keys, value, page):
-    """How a number may be shown, by its unit."""
+    """The possible forms of a number, by its unit."""
     name = next(str(k) for k in reversed(keys) if not isinstance(k, int))
     if name.endswith("_ns") and isinstance(value, int):
         return [of_ns(max(value, 0))]
@@ -68,7 +68,7 @@ def ways(keys, value, page):
 
 
 def known(trees, page):
-    """Every number that these hold, as it may be shown."""
+    """The possible forms of every number in these values."""
     found = set()
     for tree in trees:
         for keys, value in leaves(tree):
@@ -84,7 +84,7 @@ PARTS = ("read_pages", "evicted_pages", "evicted_unused_pages", "resident_unused
 
 
 def derived(job, page):
-    """What people are shown and the JSON has in other figures; docs/json.md says so."""
+    """Numbers shown to people that the JSON has in another form, as described in docs/json.md."""
     totals = job["totals"]
     gone = [v for v in totals["evicted_pages"].values() if v is not None and v is not True]
     found = {of_count(sum(gone)), of_bytes(sum(gone) * page)}
@@ -94,6 +94,8 @@ def derived(job, page):
     if totals["refaults"]:
         found.add(of_count(totals["refault_distance_pages"] // totals["refaults"]))
         found.add(of_ns(totals["refault_distance_ms"] // totals["refaults"] * 10**6))
+    if totals["stalls"]:
+        found.add(of_ns(totals["stall_ns"] // totals["stalls"]))
     for file in job["files"]:
         parts = file["coverage"] or {}
         sums = {key: sum(parts.get(key) or []) for key in PARTS}
@@ -102,7 +104,7 @@ def derived(job, page):
 
 
 def rates(line, durations):
-    """A line of the timeline, by second."""
+    """A line of the timeline, per second."""
     return [None if v is None else max(v, 0) * 1e9 / d for v, d in zip(line, durations)]
 
 
@@ -114,12 +116,12 @@ ADVICE = ("willneed", "dontneed", "sequential", "random", "normal", "noreuse", "
 
 
 def marked(mark, shown):
-    """What is not known has no mark."""
+    """Unknown values have no mark."""
     return shown if shown == "-" else mark + shown
 
 
 def least(lower_bounds, of):
-    """The mark of a line of the timeline, by what the run lost."""
+    """The mark of a line of the timeline, from the losses of the run."""
     lost = {bound["figures"] for bound in lower_bounds}
     return ">=" if "all" in lost or of in lost else ""
 
@@ -141,7 +143,7 @@ def of_timeline(timeline, lower_bounds):
              *(line(*gone, k) for k in ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg")),
              added(line(*gone, "dontneed"), line(*gone, "drop_caches")),
              added(*(line(*gone, k) for k in ("truncate", "direct_io", "other", "invalidate", "dontcache")))]
-    # Of what is read, of fates but untracked, of evictions.
+    # Of reads, of fates except untracked, of evictions.
     marks = [least(lower_bounds, of) for of in [""] * 2 + ["evictions"] * 4 + [""] + ["evictions"] * 5]
     columns = [[of_ns(v) for v in starts], [of_ns(s + d) for s, d in zip(starts, durations)]]
     for mark, values in zip(marks, lines, strict=True):
@@ -179,13 +181,21 @@ def shade(share):
 
 
 def trimmed(values):
-    """From the first to the last that is not 0."""
+    """From the first to the last value that is not 0."""
     there = [i for i, v in enumerate(values) if v > 0]
     return values[there[0]:there[-1] + 1] if there else []
 
 
+def of_waits(histogram):
+    """Names and numbers of its bars, with the empty ones between."""
+    names = [0] + [1 << n for n in range(11, 34)]
+    sleeps = {bucket["from_ns"]: bucket["sleeps"] for bucket in histogram}
+    used = [n for n in names if names.index(min(sleeps)) <= names.index(n) <= names.index(max(sleeps))]
+    return [[of_ns(n), of_count(sleeps.get(n, 0))] for n in used]
+
+
 def of_settings(settings):
-    """What is an estimate under one setting is marked under all."""
+    """A figure that is an estimate under one setting is marked under all."""
     def mark(key):
         errors = [s[f"{key}_error"] for s in settings if s[key] is not None]
         return "~" * any(e is None or e > 0.5 for e in errors)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a filesystem lets cachemon see: readings of a file on it, watched, against what was read."""
+"""What is visible of a filesystem: watched reads of a file on it, compared with what was read."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class World:
 
 
 class Reader:
-    """syslib/fsreader.py, watched by its pid: the job is what it reads and nothing else."""
+    """syslib/fsreader.py, watched by its pid: the job has its reads and nothing else."""
 
     def __init__(self, world, stack):
         self.process = subprocess.Popen([sys.executable, os.path.join(reader.SOURCES,
@@ -66,9 +66,9 @@ def fill(path, size=BYTES, byte=None):
 
 
 def measured(world, stack, how, path):
-    """(what the reader says of one reading, the job). path: also "path, tab, file with its pages".
-    What a busy kernel leaves out of a program's runs is counted, and the figures are lower bounds: then
-    it is done again."""
+    """(the reader's report of one reading, the job). path: also "path, tab, file with its
+    pages". A busy kernel may skip runs of a program, which is counted and makes the figures
+    lower bounds: then the reading is repeated."""
     for _ in range(TRIES):
         told, report, job = measured_once(world, stack, how, path)
         if not report["run"]["losses"]["recursion_misses"]:
@@ -79,7 +79,7 @@ def measured(world, stack, how, path):
 
 def measured_once(world, stack, how, path):
     process = Reader(world, stack)
-    # Once before it is watched: what Python reads only when it is needed.
+    # Once before the watch, because Python reads some files only when it needs them.
     process.read(how, path)
     watch = world.tool.watch(stack, ["--level", "full", "--interval", "200ms", "--pid",
                                      str(process.process.pid)])
@@ -102,7 +102,7 @@ def adds_up(job):
 
 
 def against_the_kernel(job, kernel_bytes, kernel_calls):
-    """What the job says that its tasks read is at least that, and it warns where it saw less."""
+    """The reported bytes are at least those read, and there is a warning if less was seen."""
     said, t = job["reads_check"], job["totals"]
     equal("bytes seen", said["seen_bytes"], t["read_bytes"] + t["direct_read_bytes"])
     equal("calls seen", said["seen_calls"], t["read_calls"] + t["direct_read_calls"])
@@ -139,7 +139,7 @@ def cached_is_exact(world, stack, path, mount, type_, cover):
 
 
 def past_the_hooks(world, stack, how, path, size=BYTES):
-    """Nothing of it is in any figure, no ratio is made of nothing, and the sum of it is told."""
+    """None of it is in any figure, no ratio has a denominator of 0, and its sum is reported."""
     told, job = measured(world, stack, how, path)
     t = job["totals"]
     for name in ("lookups", "misses", "read_bytes", "direct_read_bytes"):
@@ -167,7 +167,8 @@ def direct_is_counted(world, stack, path, how="direct"):
 
 
 def asynchronous_is_counted(world, stack, path, engine):
-    """Several under way at once, which end when their task does something else; fio knows how many."""
+    """Several at a time, which may end while their task does something else; fio knows their
+    number."""
     if not shutil.which("fio"):
         raise Skipped("no fio")
     fill(path)
@@ -185,7 +186,8 @@ def asynchronous_is_counted(world, stack, path, engine):
 
 
 def crooked_is_what_it_gives(world, stack, path):
-    """What is refused is nothing, though it begins; what is given is counted as the cache says."""
+    """A refused read does not count, although it begins; a granted one counts as the cache
+    shows."""
     told, job = measured(world, stack, "crooked", path)
     check(len(set(told["said"])) == 1, f"crooked reads: {told['said']}")
     given = told["calls"] if told["said"][0] > 0 else 0
@@ -199,13 +201,13 @@ def crooked_is_what_it_gives(world, stack, path):
 
 def every_direct_read(world, stack, path):
     direct_is_counted(world, stack, path)
-    # Some have these read through the cache.
+    # Some filesystems read these through the cache.
     split_as_the_cache_says(world, stack, path, "fresh")
     return crooked_is_what_it_gives(world, stack, path)
 
 
 def split_as_the_cache_says(world, stack, path, how="direct"):
-    """What is asked past the cache, and read through it all the same, is a read of the cache."""
+    """A direct read that goes through the cache after all is a read of the cache."""
     told, job = measured(world, stack, how, path)
     through = told["after"] * PAGE
     equal("buffered bytes", job["totals"]["read_bytes"], through)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process that reads a file as it is told, and what it read: by its own count and by cachestat(2).
+"""A process that reads a file on command, and reports its reads: by its own count and by
+cachestat(2).
 
-One line on stdin, one line of JSON on stdout: "cached PATH" reads through the page cache, one part
-straight on, one part in single pages without readahead, then all of it again; "direct PATH" reads
-with O_DIRECT. A second path, behind a tab, is the file whose pages those are. Nothing else is read
-meanwhile, so that what is seen of this process is that. "fresh PATH" reads with O_DIRECT into memory
-that is not there yet, "crooked PATH" asks for what O_DIRECT cannot give and says how it was refused.
-"""
+One line on stdin, one line of JSON on stdout. "cached PATH" reads through the page cache: one
+part in order, one part in single pages without readahead, then all of it again. "direct PATH"
+reads with O_DIRECT. A second path, after a tab, is the file that holds those pages. Nothing else
+is read meanwhile, so that all events of this process are of that file. "fresh PATH" reads with
+O_DIRECT into memory that is not mapped yet. "crooked PATH" makes unaligned requests that
+O_DIRECT may refuse, and reports the error."""
 
 import ctypes
 import errno
@@ -29,7 +30,7 @@ class _Words(ctypes.Structure):
 
 
 def resident(fd, pos, size):
-    """By mincore(2), which leaves out what is in flight."""
+    """By mincore(2), which leaves out pages in flight."""
     size = size or size_of(fd) - pos
     there = (ctypes.c_ubyte * ((size + PAGE - 1) // PAGE))()
     _libc.mmap.restype = ctypes.c_void_p
@@ -43,7 +44,8 @@ def resident(fd, pos, size):
 
 
 def cached(fd, pos=0, size=0):
-    """Pages in the cache, in flight or not where the kernel tells; size 0: to the end of the file."""
+    """Pages in the cache, including those in flight if the kernel reports them; size 0: to the
+    end of the file."""
     span, stat = _Words(pos, size), _Words()
     if not _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
         return stat.a
@@ -123,7 +125,7 @@ def read_fresh(path, _):
 
 
 def read_crooked(path, _):
-    """At an odd offset into odd memory, which a device with blocks cannot give."""
+    """At an odd offset into unaligned memory, which a block device refuses."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     buffer = mmap.mmap(-1, DIRECT)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A FUSE filesystem whose one file holds the bytes of FILE, for reading only:
+ * A read-only FUSE filesystem with one file, which has the bytes of FILE:
  *
  *   fusefs cached|direct FILE PLACE
  *
- * cached: as FUSE does it of itself, through the page cache. direct: each open answers
- * FOPEN_DIRECT_IO. Stays in the foreground; a line on stdout says when it is mounted.
+ * cached: through the page cache, the default of FUSE. direct: each open answers FOPEN_DIRECT_IO.
+ * Stays in the foreground; prints a line on stdout once it is mounted.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -22,8 +22,8 @@ static int backing;
 
 static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
-	/* With more in flight the kernel begins readahead, thinks better of it and takes the pages
-	 * out of the cache again. */
+	/* With more in flight, the kernel begins readahead, gives up and removes the pages from
+	 * the cache again. */
 	conn->max_background = 4096;
 	conn->congestion_threshold = 4096;
 	config->use_ino = 1;

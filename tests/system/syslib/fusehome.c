@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A home on FUSE as sshfs and gocryptfs give it: what the user's own directory holds, and no other
- * user may enter it, root neither.
+ * A home on FUSE, like those of sshfs and gocryptfs: it has the content of the user's directory,
+ * and no other user may enter it, not even root.
  *
  *   fusehome UID DIRECTORY PLACE
  *
- * Started by root, mounts and becomes the user. Stays in the foreground; a line on stdout says when
- * it is mounted.
+ * Started by root; mounts and becomes the user. Stays in the foreground; prints a line on stdout
+ * once it is mounted.
  */
 #define FUSE_USE_VERSION 31
 #include <dirent.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of treework for which a cgroup matters: who ends in it, is moved, or is squeezed by it."""
+"""Jobs of treework with a cgroup that matters: tasks end in it, are moved, or are limited by it."""
 
 import mmap
 import os
@@ -11,8 +11,8 @@ SPIN_STATES = 5
 
 
 def enders(job):
-    """Children in a cgroup that end one after the other, each when it has made one read, the oldest
-    first. For each that has ended another comes, until there is a file; then all end."""
+    """Children in a cgroup that end one after the other, each after one read, the oldest first.
+    Each is replaced by another one, until a file exists; then all end."""
     group, stop = job.rest
     with open(group, "w") as f:
         f.write("0")
@@ -21,7 +21,7 @@ def enders(job):
 
     def begin():
         if not os.fork():
-            os.close(go)  # nobody waits for a parent that was killed
+            os.close(go)  # so that no child waits for a parent that was killed
             os.read(wait, 1)
             os.pread(fd, 1, 0)
             os._exit(0)
@@ -46,8 +46,8 @@ def enders(job):
 
 
 def spin(job):
-    """Reads one page all the time and counts for each state that it was told, in a file's byte,
-    before the read; ends in the last."""
+    """Reads one page all the time, and counts the reads for each state, which is a byte of a
+    file checked before each read; ends in the last state."""
     fd = os.open(os.path.join(job.data, job.names[0]), os.O_RDONLY)
     counts = [0] * SPIN_STATES
     with open(job.rest[0], "r+b") as f, mmap.mmap(f.fileno(), 1) as told:
@@ -60,7 +60,7 @@ def spin(job):
 
 
 def squeezed(job):
-    """Reads a file that is larger than its memory cgroup may be; tells what of it is cached."""
+    """Reads a file larger than the limit of its memory cgroup; reports its cached pages."""
     path, cached, group = job.rest
     with open(os.path.join(group, "cgroup.procs"), "w") as f:
         f.write("0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs whose every read is told by who made it, and the figures that must be their sum."""
+"""Jobs that report each read with its reader, and the figures that must equal their sum."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class World:
         return p
 
     def stranger(self, stack):
-        """Reads the same files all the time and belongs to nobody's job."""
+        """Reads the same files all the time and belongs to no job."""
         tally = self.tool.fresh(".stranger")
         p = subprocess.Popen([sys.executable, PROGRAM, "--stranger", self.data, tally])
         stack.callback(end_process, p)
@@ -60,7 +60,7 @@ def lines_of(tally):
 
 
 def expect(world, job, lines):
-    """The job's figures on the data's device are the sum of what the readers asked for."""
+    """The job's figures on the data's device are the sum of the readers' requests."""
     got = on_device(job, world.dev)
     for name in COUNTS:
         equal(name, got[name], sum(line[name] for line in lines))
@@ -68,7 +68,7 @@ def expect(world, job, lines):
 
 
 class Obedient:
-    """A process that does as it is told: see treework.loop()."""
+    """A process that obeys orders: see treework.loop()."""
 
     def __init__(self, world, stack, tally, verb="loop"):
         self.process = world.start(stack, verb, tally, stdin=subprocess.PIPE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The mistake that a tracer waits for: a program of a file with capabilities that gives them up
- * first and forbids tracing after that. Usage: late MICROSECONDS, the time between the two.
+ * The mistake that a tracer waits for: a program with file capabilities that drops them first and
+ * forbids tracing only afterwards. Usage: late MICROSECONDS, the time between the two.
  */
 #define _GNU_SOURCE
 #include <linux/capability.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: whoever looks into /proc at a process of the session LATE_SESSION comes too late,
- * and so does who puts its number into a BPF map where that is not yet. Either goes on when the
- * process has ended, unless it is the session's leader: as it may for whoever the scheduler keeps
- * waiting between the list of the processes and what is done with one of them.
+ * For LD_PRELOAD: every look into /proc at a process of the session LATE_SESSION comes too late,
+ * and so does every insertion of its number into a BPF map that lacks it. Either continues once the
+ * process has ended, except for the session's leader. The scheduler may delay cachemon in the same
+ * way between listing the processes and using the list.
  */
 #define _GNU_SOURCE
 #include <errno.h>

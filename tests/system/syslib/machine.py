@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the cases need of the machine: filesystems, mounts, cgroups. All of it is taken away."""
+"""Resources of the machine for the cases: filesystems, mounts, cgroups. All of them are removed."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def run(*argv):
 
 
 def until(condition, what, seconds=60):
-    """Waits for a condition; time only bounds it."""
+    """Waits for a condition; the time is only a bound."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -47,7 +47,7 @@ def mount(stack, *argv):
 
 
 def loop(stack, image, size_bytes=None, mkfs=None):
-    """A loop device over an image that is made when it has a size."""
+    """A loop device over an image, which is created if a size is given."""
     if size_bytes:
         with open(image, "wb") as f:
             f.truncate(size_bytes)

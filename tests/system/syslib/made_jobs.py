@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Databases with runs that nobody recorded, for what is asked about their names alone."""
+"""Databases with invented runs, for tests that need only their names."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 
 
 def make_database(path, jobs):
-    """A run a job; the newest is the last."""
+    """One run per job; the newest is the last."""
     with closing(sqlite3.connect(path)) as db:
         for name in sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql"))):
             with open(name, encoding="utf-8") as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run that is made up, interval by interval, as watch would write it: what is in it is known."""
+"""An invented run, interval by interval, as watch would write it: its content is known."""
 
 import glob
 import os
@@ -18,7 +18,7 @@ COUNTS = ("read_calls", "read_bytes", "lookups", "delayed_hits", "misses", "dema
 
 
 def counts(weight, second):
-    """Of a file of this weight in this second; all known to the test."""
+    """Counters of a file of this weight in this second; all known to the test."""
     lookups = 100 * weight + 10 * (second % 7)
     misses = 10 * weight + second % 5
     row = dict.fromkeys(COUNTS, 0)
@@ -34,7 +34,8 @@ def added(rows):
 
 
 class MadeRun:
-    """A database with a run of a second an interval. files: paths, or names for bytes that are odd."""
+    """A database with a run of one second per interval. files: paths, or byte strings for odd
+    names."""
 
     def __init__(self, path, job="train", files=None, level="full"):
         self.path = path
@@ -68,7 +69,7 @@ class MadeRun:
                         [*keys.values(), *row.values()])
 
     def add(self, rest=0):
-        """One interval more, in a transaction; rest: of the weight of files that have no row."""
+        """Adds one interval in a transaction; rest: the weight of files without a row."""
         s = self.seconds
         rows = [counts(i + 1, s) for i in range(len(self.files))]
         self.db.execute("BEGIN")

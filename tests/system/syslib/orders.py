@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process that reads, writes and advises a file as it is told, one order a line, so that a case
-knows what has happened before the next thing does."""
+"""A process that reads, writes and advises a file on command, one order per line, so that a case
+knows what has happened before it continues."""
 
 import ctypes
 import mmap
@@ -19,11 +19,11 @@ PLACE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class Worker:
-    """pages: first and how many of the file."""
+    """pages: first page and number of pages."""
 
     def __init__(self, stack, command=None):
         argv = [sys.executable, "-B", "-m", "syslib.orders"]
-        if command:  # under a name of its own
+        if command:  # under another command name
             os.symlink(os.path.realpath(sys.executable), command)
             stack.callback(os.unlink, command)
             argv[0] = command
@@ -47,7 +47,7 @@ class Worker:
 
 
 def until_read(fd, first, pages):
-    """Until the pages have arrived; nothing is read or touched."""
+    """Waits until the pages have arrived; nothing is read or touched."""
     area = _libc.mmap(None, ctypes.c_size_t(pages * PAGE), mmap.PROT_READ, mmap.MAP_SHARED, fd,
                       ctypes.c_long(first * PAGE))
     seen = (ctypes.c_ubyte * pages)()

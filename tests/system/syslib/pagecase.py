@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cases of a page: each is given the browser as new, and the reports."""
+"""Cases of a page: each gets the browser in its initial state, and the reports."""
 
 from . import chromium, reportwork
 from .part import Skipped, equal
@@ -7,7 +7,7 @@ from .world import World
 
 
 class Pages(World):
-    """The reports, and a browser that lasts for all cases."""
+    """The reports, and a browser for all cases."""
 
     def __init__(self, args, work, stack):
         self.missing = None
@@ -35,7 +35,7 @@ def page_case(part):
 
 
 def quiet(browser, path):
-    """Opens it: it asks for itself alone, and complains of nothing."""
+    """Opens it: it requests only itself, without errors."""
     browser.open(path)
     equal("what it complains of", browser.complaints(), [])
     asked = [url for url in browser.requests() if not url.startswith("data:")]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A report as its readers get it: the tables and the words of a page, and of Markdown that a renderer of
-CommonMark has made a page of."""
+"""A report as its readers see it: the tables and the words of a page, and of Markdown that a
+CommonMark renderer turned into a page."""
 
 import html.parser
 import re
 import subprocess
 
-# Debian's renderer belongs to Debian's own Python. Markup in the text is left in, to be found.
+# Debian's renderer belongs to Debian's own Python. Markup in the text is kept, so that it is found.
 RENDER = """
 import sys
 from markdown_it import MarkdownIt
@@ -18,7 +18,7 @@ VOID = {"meta", "br", "hr", "img", "link", "rect", "path", "line", "wbr"}
 
 
 def numbers(text):
-    """With their units, in their order."""
+    """With their units, in order."""
     return [n.rstrip(",") for n in NUMBER.findall(text)]
 
 
@@ -27,15 +27,15 @@ class Table:
         self.kind = kind  # "plain", "numbers" behind a picture, "strips" of a map, "parts" behind these
         self.caption = ""
         self.rows = []
-        self.bars = []  # of each row, {column: share of the bar, 0 to 1}
+        self.bars = []  # for each row, {column: share of the bar, 0 to 1}
 
     def head(self):
         return self.rows[0]
 
 
 class Page(html.parser.HTMLParser):
-    """tables; maps: the tables of the numbers behind strips, each captioned by what the map is of; words: what
-    else is there to be read; elements: [(name, attributes)] of the body."""
+    """tables; maps: the tables with the numbers of strips, each with the name of its map as
+    caption; words: the other text; elements: [(name, attributes)] of the body."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -56,7 +56,7 @@ class Page(html.parser.HTMLParser):
         if name == "table":
             numbers_ = any((a.get("class") or "") == "numbers" for _, a in self.stack)
             self.table = Table("numbers" if numbers_ else "strips" if sort == "strips" else "plain")
-            # Those of a map say what its strips draw, which other formats draw alone.
+            # Tables of maps hold the numbers of strips, which other formats only draw.
             if numbers_ and self.of_map():
                 self.table.kind, self.table.caption = "parts", self.map_name
                 self.maps.append(self.table)
@@ -96,14 +96,14 @@ class Page(html.parser.HTMLParser):
         return any((a.get("class") or "") == "map" for _, a in self.stack)
 
     def of_scale(self):
-        """A word at an axis of a picture; what is marked there is no part of a scale."""
+        """A word at an axis of a picture; marked words there are not part of a scale."""
         sorts = [a.get("class") for _, a in self.stack]
         return "picture" in sorts and "marks" not in sorts
 
     @staticmethod
     def grade(row):
-        """As a row of the table that other formats have."""
-        if len(row) == 3:  # none could be given
+        """As a row of the table in other formats."""
+        if len(row) == 3:  # no grade
             return [row[0], "-", "-", row[2]]
         return [row[0], row[1].strip(), *row[2:]]
 
@@ -123,7 +123,7 @@ class Page(html.parser.HTMLParser):
             self.table.rows[-1][-1] += data
 
     def numbers(self):
-        """Of what is no table."""
+        """Text that is not in a table."""
         return numbers(" ".join(w for w in "".join(self.words).split("\n")))
 
 
@@ -134,6 +134,6 @@ def rendered(markdown):
 
 
 def rendered_as_hosts_do(markdown):
-    """By the renderer of a large host of code, addresses made links; markup is left in here too."""
+    """With the renderer of a large code host, addresses become links; markup is kept here too."""
     argv = ["cmark-gfm", "--unsafe", "-e", "table", "-e", "strikethrough", "-e", "autolink"]
     return subprocess.run(argv, input=markdown, capture_output=True, text=True, check=True).stdout

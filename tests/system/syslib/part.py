@@ -13,15 +13,15 @@ import traceback
 from .reclaimed import Reclaimed
 
 SKIP = 77
-TRIES = 3  # of a case whose pages the kernel took away meanwhile
+TRIES = 3  # for a case whose pages the kernel took meanwhile
 
 
 class Failed(Exception):
-    """What was wrong, in words that name the figure."""
+    """An error that names the figure."""
 
 
 class Skipped(Exception):
-    """Why this machine cannot run the case."""
+    """The reason why this machine cannot run the case."""
 
 
 def check(truth, text):
@@ -36,7 +36,7 @@ def equal(what, got, want):
 
 
 class Part:
-    """Subclass-free: cases are added with @part.case and run in the order they were written."""
+    """Cases are added with @part.case and run in the order in which they are written."""
 
     def __init__(self, description):
         self.cases = []
@@ -55,13 +55,13 @@ class Part:
         return function
 
     def count_option(self, name, full, reduced, what):
-        """A count that CI reduces; CACHEMON_FULL=1 asks for the full one."""
+        """A count that CI reduces; CACHEMON_FULL=1 selects the full one."""
         self.parser.add_argument(f"--{name}", type=int, default=full if self.full else reduced,
                                  metavar="N", help=f"{what} (full: {full}, else {reduced})")
         self.notes.append((name, what, full))
 
     def note(self, text):
-        """A figure worth keeping beside the verdict."""
+        """A figure worth keeping next to the verdict."""
         print(f"        {text}", flush=True)
 
     def _arguments(self):
@@ -87,12 +87,13 @@ class Part:
             return "skipped", str(e)
         except Failed as e:
             return "failed", str(e)
-        except Exception as e:  # a case that breaks is a failure, and the others go on
+        except Exception as e:  # an exception in a case is a failure, and the other cases continue
             traceback.print_exc()
             return "failed", f"{type(e).__name__}: {e}"
 
     def _run_undisturbed(self, function, world, reclaimed):
-        """What fails while the kernel reclaims pages of its files is done again, and that is told."""
+        """A case that fails while the kernel reclaims pages of its files is repeated, and this
+        is printed."""
         for _ in range(TRIES):
             reclaimed.begin()
             verdict, why = self._run_one(function, world)

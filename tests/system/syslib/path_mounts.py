@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a file is: filesystems, mounts, layers, namespaces, devices."""
+"""Places of a file: filesystems, mounts, layers, namespaces, devices."""
 
 import mmap
 import os
@@ -32,7 +32,7 @@ def filesystems(w):
 
 @case()
 def top_of_mount(w):
-    """A file in the mount's own root."""
+    """A file in the root of a mount."""
     path = os.path.join(os.path.dirname(w.at.ext4), "top-of-mount")
     shutil.copy(f"{w.at.ext4}/f", path)
     fd = w.open(path)
@@ -72,7 +72,7 @@ def bind_of_a_file(w):
 
 @case()
 def detached_mount(w):
-    """First read when its mount is no more: no path leads to it, an absolute one is wrong."""
+    """First read when its mount is gone: no path leads to it, and an absolute one is wrong."""
     place = f"{w.at.disk}/mounted"
     os.makedirs(place, exist_ok=True)
     sh("mount", "--bind", w.at.ext4, place)
@@ -97,7 +97,7 @@ def layers(at):
 
 @case(layers)
 def overlay_lower(w):
-    """The user's name is the overlay's, the pages are the lower file's."""
+    """The name is that of the overlay, the pages are those of the lower file."""
     fd = w.open(in_overlay(w.at))
     w.read(fd, fd)
     w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at), counts_of=fd)
@@ -112,12 +112,12 @@ def overlay_upper(w):
 
 @case(layers)
 def overlay_copied_up(w):
-    """Read below, then written and so copied up, then read above: two files of one name."""
+    """Read below, then written and so copied up, then read above: two files with one name."""
     path = in_overlay(w.at)
     before = w.open(path)
     w.read(before)
     w.expect(identity(in_layer(w.at, "lower")), path)
-    w.expect_only(None)  # copying up reads the lower file as well
+    w.expect_only(None)  # copying up also reads the lower file
     with open(path, "r+b") as f:
         f.write(b"x")
         os.fsync(f.fileno())
@@ -134,7 +134,7 @@ def layer_and_neighbour(at):
 
 @case(layer_and_neighbour)
 def overlay_read_into_mapping(w):
-    """What a read from an overlay faults in on the way is not the file that is read."""
+    """A fault during a read from an overlay is not attributed to the file being read."""
     fd = w.open(in_overlay(w.at))
     other = os.open(os.path.join(w.at.ext4, "neighbour"), os.O_RDWR)
     with mmap.mmap(other, 0) as target:
@@ -149,7 +149,7 @@ def large_layer(at):
 
 @case(large_layer)
 def overlay_sendfile(w):
-    """The parts of a call are one call, through the overlay as well."""
+    """The parts of a call are one call, through the overlay too."""
     fd = w.open(in_overlay(w.at))
     null = os.open("/dev/null", os.O_WRONLY)
     sent = os.sendfile(null, fd, 100, 900000)
@@ -160,14 +160,14 @@ def overlay_sendfile(w):
 
 @case(layers)
 def overlay_mapped(w):
-    """A fault carries no descriptor: the layer's own name is right as well."""
+    """A fault carries no descriptor: the layer's own name is right too."""
     touch(w.open(in_overlay(w.at)))
     w.expect(identity(in_layer(w.at, "lower")), in_overlay(w.at), in_layer(w.at, "lower"))
 
 
 @case()
 def private_mount(w):
-    """A mount that only the job's mount namespace has."""
+    """A mount that exists only in the job's mount namespace."""
     private_mounts()
     place = f"{w.at.disk}/private"
     mount_private(w, place)
@@ -179,7 +179,7 @@ def private_mount(w):
 
 @case()
 def private_mount_mapped(w):
-    """Mapped there and never read: placed by the namespace's own table of mounts."""
+    """Mapped there and never read: placed by the mount table of the namespace."""
     private_mounts()
     place = f"{w.at.disk}/private"
     mount_private(w, place)
@@ -193,7 +193,7 @@ def private_mount_mapped(w):
 
 @case()
 def chrooted(w):
-    """The host's path: who looks at the report is outside."""
+    """The host's path, because readers of the report are outside."""
     d = w.at.ext4
     os.chroot(d)
     os.chdir("/")
@@ -204,7 +204,7 @@ def chrooted(w):
 
 @case()
 def pivoted(w):
-    """As in a container: the old root is gone, the new one is where paths begin."""
+    """As in a container: the old root is gone, paths begin at the new one."""
     private_mounts()
     root = w.at.ext4
     sh("mount", "--bind", root, root)
@@ -220,7 +220,7 @@ def pivoted(w):
 
 @case(None)
 def block_device(w):
-    """A device read as a file, by its own node and by another."""
+    """A device read as a file, by its own node and by another one."""
     with open(os.path.join(w.at.base, "raw-device")) as f:
         path = f.read().strip()
     fd = os.open(path, os.O_RDONLY)
@@ -236,8 +236,8 @@ def block_device(w):
 
 @case(None)
 def copies_in_turn(w):
-    """Two copies of one filesystem at one place, one after the other: the same inode numbers and
-    generations, and often the same memory."""
+    """Two copies of one filesystem mounted in one place, one after the other: the same inode
+    numbers and generations, and often the same memory."""
     place = f"{w.at.disk}/copy"
     os.mkdir(place)
     keys = set()
@@ -251,7 +251,7 @@ def copies_in_turn(w):
             keys.add((identity(fd), name))
             os.close(fd)
         check_call(libc.umount2(os.fsencode(place), 0), "umount2")
-        # A grace period, where it may ask for one: memory of what is gone is free again.
+        # Waits for a grace period if permitted: memory of the removed objects is free again.
         libc.syscall(NR_MEMBARRIER, MEMBARRIER_CMD_GLOBAL, 0, 0)
     for key, name in keys:
         w.expect(key, f"{place}/{name}")

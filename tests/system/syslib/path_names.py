@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a name can be: any byte, any depth, none at all."""
+"""Possible names: any byte, any depth, no name at all."""
 
 import mmap
 import os
@@ -20,7 +20,7 @@ def mapped_only(w):
 
 @case()
 def mapped_and_closed(w):
-    """Nothing but the mapping holds it, and it is unlinked."""
+    """Only the mapping holds it, and it is unlinked."""
     fd = w.open(f"{w.at.ext4}/f")
     key = identity(fd)
     with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as m:
@@ -32,8 +32,8 @@ def mapped_and_closed(w):
 
 @case()
 def mapped_then_read_by_a_link(w):
-    """No call was in its first events, which name it by what was mapped; the name of the calls that
-    follow is the only one that is left."""
+    """Its first events are not from calls, and have the mapping's name; only the name used by
+    the later calls still exists."""
     fd = w.open(f"{w.at.ext4}/f")
     touch(fd)
     os.close(fd)
@@ -45,7 +45,7 @@ def mapped_then_read_by_a_link(w):
 
 
 def descend(base, name, levels):
-    """Steps of openat: the whole path may be longer than any call takes."""
+    """Steps of openat: the whole path may be longer than a call accepts."""
     at = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
     for _ in range(levels):
         os.mkdir(name, dir_fd=at)
@@ -92,7 +92,7 @@ def hostile_names(at):
 
 @case(hostile_names)
 def any_byte(w):
-    """One run with every kind of name; the bytes come back as they are."""
+    """One run with every kind of name; the bytes come back unchanged."""
     for i, name in enumerate(NAMES):
         path = os.path.join(os.fsencode(w.at.ext4), name)
         fd = os.open(path, os.O_RDONLY)
@@ -120,7 +120,7 @@ def nameless_file(d):
 
 @case(None)
 def tmpfile(w):
-    """O_TMPFILE: never had a name, counts all the same."""
+    """O_TMPFILE: it never had a name, but counts."""
     for d in (w.at.ext4, w.at.xfs):
         fd = nameless_file(d)
         w.read(fd)
@@ -129,7 +129,7 @@ def tmpfile(w):
 
 @case(None)
 def tmpfile_linked(w):
-    """Given a name at last, and opened by it."""
+    """Linked to a name later, and opened by it."""
     fd = nameless_file(w.at.ext4)
     w.read(fd)
     w.sync()
@@ -143,7 +143,7 @@ def tmpfile_linked(w):
 
 @case(None)
 def outside(w):
-    """tmpfs and memfd keep their data elsewhere: nothing of them is counted as reads."""
+    """tmpfs and memfd keep their data elsewhere: none of their reads count."""
     path = f"/dev/shm/cachemon-test-{os.getpid()}"
     shm = os.open(path, os.O_CREAT | os.O_RDWR)
     os.unlink(path)

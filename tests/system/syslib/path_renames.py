@@ -22,7 +22,7 @@ def renamed(w):
 
 @case()
 def renamed_at_once(w):
-    """Read, renamed and read again before an interval has passed."""
+    """Read, renamed and read again within an interval."""
     fd = w.open(f"{w.at.ext4}/f")
     w.read(fd)
     os.rename(f"{w.at.ext4}/f", f"{w.at.ext4}/g")
@@ -57,7 +57,7 @@ def renamed_often(w):
 
 @case()
 def moved(w):
-    """To another directory, its own name unchanged."""
+    """Into another directory, under the same name."""
     fd = w.open(f"{w.at.ext4}/f")
     w.read(fd)
     w.sync()
@@ -68,7 +68,7 @@ def moved(w):
 
 
 def deleted_across_cpus(name, begin, end):
-    """Read on one CPU, unlinked and read again on another, before an interval has passed."""
+    """Read on one CPU, unlinked and read again on another, within an interval."""
     def function(w):
         cpus = sorted(os.sched_getaffinity(0))
         fd = w.open(f"{w.at.ext4}/f")
@@ -87,7 +87,7 @@ deleted_across_cpus("deleted_on_the_upper_cpu", 0, -1)
 
 
 def grown_across_cpus(name, begin, end):
-    """Read on one CPU, made longer and read again on another, before an interval has passed."""
+    """Read on one CPU, extended and read again on another, within an interval."""
     def function(w):
         cpus = sorted(os.sched_getaffinity(0))
         fd = os.open(f"{w.at.ext4}/f", os.O_RDWR)
@@ -125,7 +125,7 @@ def exchanged(w):
 
 @case(two_files)
 def replaced(w):
-    """As logs rotate: b takes the place of a, which lives on without a name."""
+    """As in log rotation: b takes the place of a, which still exists without a name."""
     a, b = w.open(f"{w.at.ext4}/a"), w.open(f"{w.at.ext4}/b")
     w.read(a, b)
     w.sync()
@@ -142,7 +142,7 @@ def deep_file(at):
 
 
 def directory_renamed(level):
-    """The directory so many levels above the file."""
+    """The directory that many levels above the file."""
     def function(w):
         parts = ["1", "2", "3", "4", "5", "6"]
         fd = w.open("/".join([w.at.ext4, *parts, "f"]))
@@ -198,7 +198,7 @@ def deleted_after_reading(w):
 
 @case(warm_file)
 def deleted_that_was_warm(w):
-    """Its pages were in the cache before the run: they are not the job's."""
+    """Its pages were cached before the run: they are not the job's."""
     fd = w.open(f"{w.at.ext4}/f")
     w.read(fd)
     key = identity(fd)
@@ -221,7 +221,7 @@ def directory_removed(w):
 
 @case()
 def hard_linked(w):
-    """Read by one name, an interval later by the other."""
+    """Read under one name, an interval later under the other."""
     os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/second")
     a = w.open(f"{w.at.ext4}/f")
     w.read(a)
@@ -233,7 +233,7 @@ def hard_linked(w):
 
 @case()
 def hard_link_removed(w):
-    """The name it was read by is gone, the file is not: it must not be called deleted."""
+    """The name it was read under is gone, the file is not: it must not be called deleted."""
     os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/second")
     a = w.open(f"{w.at.ext4}/f")
     w.read(a)
@@ -246,7 +246,7 @@ def hard_link_removed(w):
 
 @case()
 def hard_link_newest_removed(w):
-    """Of two names the one it was read by goes: the other is the file's."""
+    """Of two names, the one it was read under is removed: the other is the file's name."""
     os.link(f"{w.at.ext4}/f", f"{w.at.ext4}/second")
     a = w.open(f"{w.at.ext4}/second")
     w.read(a)
@@ -272,7 +272,7 @@ def hard_links_all_removed(w):
 
 @case(two_files)
 def same_name_twice(w):
-    """A file deleted and made again under its name: two files, both of that name."""
+    """A file deleted and created again under its name: two files, both with that name."""
     path = f"{w.at.ext4}/a"
     fd = w.open(path)
     w.read(fd)

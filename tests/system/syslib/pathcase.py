@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The list of path cases, and what several of them begin with."""
+"""The list of path cases, and their shared beginnings."""
 
 import ctypes
 import mmap
@@ -17,7 +17,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class PathCase:
-    """work(worker) runs under cachemon, before(places) ahead of it."""
+    """work(worker) runs under cachemon, before(places) before it."""
 
     def __init__(self, function, before):
         self.work = function
@@ -58,14 +58,14 @@ def private_mounts():
 
 
 def mount_private(w, place):
-    """The device that is mounted nowhere else."""
+    """The device that is mounted only there."""
     os.makedirs(place, exist_ok=True)
     with open(os.path.join(w.at.base, "private-device")) as f:
         sh("mount", "-t", "ext4", f.read().strip(), place)
 
 
 def mount_copy(base, which, place):
-    """By the system call: what a program would read meanwhile is in the way."""
+    """By system call: the reads of a program would disturb the case."""
     with open(os.path.join(base, f"copy-device-{which}")) as f:
         device = f.read().strip()
     check_call(libc.mount(device.encode(), os.fsencode(place), b"xfs", 0, b"nouuid"), "mount")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Both sides of the path cases: the worker that runs under cachemon, and who judges it.
+"""Both sides of the path cases: the worker that runs under cachemon, and the judge.
 
-All cases are one job and one run, each in a process of its own: they chroot and unshare. A case
-says what it read and which names the file had; where an interval must pass it asks for one, by a
-line on stdout and a line back on stdin.
-"""
+All cases are one job and one run, each in its own process, because they chroot and unshare. A
+case reports what it read and the names of the file. If an interval must pass, it asks for one by
+a line on stdout, and gets a line on stdin."""
 
 import json
 import os
@@ -18,7 +17,7 @@ from .tool import named_files, raw_path
 
 
 class Places:
-    """Directories of one case, on each of the filesystems that the part has made."""
+    """Directories of one case, on each filesystem of the part."""
 
     def __init__(self, base, case):
         self.base = base
@@ -46,19 +45,19 @@ class Worker:
             self.reads.all(fd)
 
     def sync(self):
-        """All that was done is in the database when this returns."""
+        """Returns when everything done so far is in the database."""
         print("sync", flush=True)
         if not sys.stdin.readline():
             sys.exit("nobody watches any more")
 
     def expect(self, file, *paths, deleted=False, absolute=True, counts_of=None,
                size=None):
-        """The names that are right for this file; none: it must be listed without one.
+        """The right names of this file; none: it must be listed without one.
 
-        file is a descriptor, or what identity() told of it; counts_of the descriptor that was read
-        if it is another layer's. absolute=False: a path that says that its beginning is unknown
-        is right as well. deleted=None: either is right. size: in bytes, where the case is about it.
-        """
+        file is a descriptor, or the result of identity(); counts_of is the descriptor that was
+        read, if it is another layer's. absolute=False: a path that is marked as incomplete at
+        its beginning is right too. deleted=None: either is right. size: in bytes, if the case is
+        about it."""
         key = identity(file) if isinstance(file, int) else file
         read = key if counts_of is None else identity(counts_of)
         self.expected.append({
@@ -66,7 +65,7 @@ class Worker:
             "absolute": absolute, "size": size, "paths": [os.fsencode(p).hex() for p in paths]})
 
     def expect_only(self, counts):
-        """Other counts for the file just told."""
+        """Other counts for the last file reported."""
         self.expected[-1]["counts"] = counts
 
     def absent(self, fd):
@@ -81,14 +80,14 @@ def work_one(base, name):
     error = None
     try:
         cases[name].work(worker)
-    except Exception:  # told to the other side, which names the case
+    except Exception:  # sent to the judge, which names the case
         error = traceback.format_exc()
     print(json.dumps({"case": name, "error": error, "expected": worker.expected}), flush=True)
     return worker
 
 
 def work(base, names):
-    """One after the other; each process stays until all are done, and with it its open files."""
+    """One after the other; each process stays with its open files until all are done."""
     end, hold = os.pipe()
     for name in names:
         done, told = os.pipe()
@@ -130,7 +129,7 @@ def judge(expected, job):
 
 
 def judge_block(want, job):
-    """All of its nodes are one device and one name, the kernel's."""
+    """All of its nodes have one device and one name, the kernel's."""
     found = [e for e in named_files(job) if raw_path(e) == want["block"].encode()]
     equal(f"entries of {want['block']}", len(found), 1)
     for name, value in want["counts"].items():

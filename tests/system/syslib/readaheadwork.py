@@ -42,14 +42,14 @@ def opened(place, advice=None):
 
 
 def scan(place):
-    """A backup: all of it in order, by 16 KiB."""
+    """A backup: everything in order, in reads of 16 KiB."""
     fd = opened(place)
     while os.read(fd, 16 * KB):
         pass
 
 
 def database(place):
-    """Pages of 8 KiB at random."""
+    """Pages of 8 KiB in random order."""
     fd = opened(place)
     pick = random.Random(1)
     for _ in range(600):
@@ -57,7 +57,7 @@ def database(place):
 
 
 def samples(place):
-    """Samples of 100 to 180 KB in one shard, shuffled, each read from its beginning to its end."""
+    """Samples of 100 to 180 KB in one shard, shuffled, each read from beginning to end."""
     fd = opened(place)
     pick = random.Random(2)
     for _ in range(80):
@@ -75,7 +75,7 @@ def columns(place):
 
 
 def streams(place):
-    """Four readers of one description, each with its own part, in turns."""
+    """Four readers of one open file, each with its own part, in turns."""
     fd = opened(place)
     part = FILE_BYTES // 4
     for pos in range(0, part, 32 * KB):
@@ -84,7 +84,8 @@ def streams(place):
 
 
 def workers(place):
-    """Samples as above, read by four processes at once that have inherited the shard's descriptor."""
+    """Samples as above, read by four processes in parallel that inherited the shard's
+    descriptor."""
     fd = opened(place)
     children = []
     for worker in range(4):
@@ -104,7 +105,7 @@ def workers(place):
 
 
 def small_files(place):
-    """A dataset of small files, a whole one at a time, shuffled."""
+    """A dataset of small files, each read as a whole, shuffled."""
     names = files(place)[1:]
     random.Random(3).shuffle(names)
     for name in names:
@@ -115,18 +116,18 @@ def small_files(place):
 
 
 def spread(place):
-    """Records of 12 KiB at random in many files, a few in each."""
+    """Random records of 12 KiB in many files, a few in each."""
     names = files(place)[1:]
     fds = [os.open(name, os.O_RDONLY) for name in names]
     pick = random.Random(4)
     for _ in range(4):
         for fd in fds:
-            # Neither at the beginning nor one after the other.
+            # Neither at the beginning nor consecutive.
             os.pread(fd, 12 * KB, (1 + pick.randrange(11)) * 16 * KB)
 
 
 def mapped(place):
-    """Tokens: a mapping read from its beginning to its end."""
+    """Tokens: a mapping read from beginning to end."""
     with mmap.mmap(opened(place), FILE_BYTES, prot=mmap.PROT_READ) as m:
         for at in range(0, FILE_BYTES, PAGE):
             m[at]

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A reader that knows what it reads, at the speed of C: one process that reads single pages of
- * FILE whenever a line on stdin says so. Owns no expectation: answers with a line of JSON.
+ * A reader with a known number of reads, at the speed of C: one process that reads single pages of
+ * FILE for each line on stdin, and answers with a line of JSON.
  *
- *   hot N    N pages anywhere, all of them cached
- *   cold N   N pages from the beginning on, again and again, all of them dropped before each time
+ *   hot N    N random pages, all of them cached
+ *   cold N   N pages from the beginning, repeatedly, all of them dropped before each pass
  *
- * control_ns is the CPU time of reading a page of memory that is no file, which passes none of the
- * page cache's read path, and ratio how many of these a page of FILE takes, with its part in the
- * drop. Both kinds take turns, a fraction of a millisecond each: a clock that changes its speed, a
- * busy neighbour on the core or cold caches change both alike.
+ * control_ns is the CPU time of reading a page of anonymous memory, which does not use the read
+ * path of the page cache. ratio is the time of a page of FILE, including its part of the drop,
+ * divided by control_ns. Both kinds alternate, a fraction of a millisecond each, so that a changing
+ * clock speed, a busy neighbour on the core or cold caches affect both equally.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,7 @@
 enum { PAGE = 4096, PART = 200, PARTS_MAX = 100000, CONTROL_PAGES = 4096 };
 
 struct answer {
-	unsigned long long reads_ns; /* CPU time of all that reads FILE */
+	unsigned long long reads_ns; /* CPU time of all reads of FILE */
 	double ratio, control_ns;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workers in C, built when they are needed, and the reader among them, spoken to over its pipes."""
+"""Workers in C, built when needed, and the reader among them, controlled through its pipes."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def build(work, name="reader", *options):
 
 
 class Reader:
-    """One process that reads pages of a file whenever it is asked to."""
+    """A process that reads pages of a file on command."""
 
     def __init__(self, program, path, stack):
         self.process = subprocess.Popen([program, path], stdin=subprocess.PIPE,

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading that knows what it asked for: the workload's own count, by file.
+"""Reads with the workload's own count, by file.
 
-Counts as the vocabulary has it: a call is one that looked up a page (none at the end of the file),
-a lookup is a page of the range that was asked, cut at the end of the file.
-"""
+Counts use the terms of the glossary: a call is one that looked up a page (none at the end of the
+file), a lookup is a page of the requested range, cut at the end of the file."""
 
 import ctypes
 import errno
@@ -29,8 +28,8 @@ class _Stat(ctypes.Structure):
 
 
 def identity(file):
-    """"MAJ:MIN INO GEN" of a descriptor or a path. Inode numbers are used again, with another
-    generation; "-" where the filesystem does not tell it."""
+    """"MAJ:MIN INO GEN" of a descriptor or a path. Inode numbers are reused with another
+    generation, which is "-" if the filesystem does not report it."""
     if not isinstance(file, int):
         fd = os.open(file, os.O_RDONLY)
         try:
@@ -46,7 +45,7 @@ def identity(file):
 
 
 def resident_pages(fd, first=0, pages=None):
-    """By mincore(2), of so many or all from the first: pages on their way are not among them."""
+    """By mincore(2), for that many pages or all: pages in flight do not count."""
     length = os.fstat(fd).st_size
     if not length:
         return 0
@@ -62,8 +61,8 @@ def resident_pages(fd, first=0, pages=None):
 
 
 def cached_pages(fd, first=0, pages=None):
-    """What the kernel says is in the cache, of so many or all pages from the first; in-flight pages too,
-    but for kernels before 6.5."""
+    """Cached pages according to the kernel, of that many pages or all; including pages in
+    flight, except before Linux 6.5."""
     span, stat = _Range(first * PAGE, (pages or 0) * PAGE), _Stat()
     if not _libc.syscall(NR_CACHESTAT, fd, ctypes.byref(span), ctypes.byref(stat), 0):
         return stat.cache
@@ -73,7 +72,7 @@ def cached_pages(fd, first=0, pages=None):
 
 
 def fill(path, pages, odd=0):
-    """A file of random bytes on disk, none of it in the cache."""
+    """A file of random bytes on disk, none of it cached."""
     fd = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o644)
     try:
         os.write(fd, os.urandom(pages * PAGE - odd))
@@ -130,7 +129,7 @@ class Reads:
         return sums
 
     def tell(self, path, **more):
-        """Adds a line to a file that several processes write to."""
+        """Appends a line to a file that several processes write to."""
         line = json.dumps({**self.total(), **more}) + "\n"
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:

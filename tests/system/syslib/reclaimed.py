@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which pages of a part's files the kernel reclaimed by itself: its own tracepoint says so, filtered by
-kswapd and kdamond. A machine that reclaims idle pages takes them from the files under test too, and what a
-case then finds is right and not what it asked for."""
+"""Pages of a part's files that the kernel reclaimed by itself, from its own tracepoint, filtered
+by kswapd and kdamond. A machine that reclaims idle pages also takes those of the files under
+test; the results of a case are then right but not the intended ones."""
 
 import collections
 import contextlib
@@ -10,7 +10,7 @@ import re
 
 from . import tracefs
 
-BUFFER_KB = 4096  # of each CPU: a minute of a machine that lets 700 pages a second go
+BUFFER_KB = 4096  # per CPU: enough for a minute at 700 pages per second
 THREADS = ("kswapd", "kdamond")
 LINE = re.compile(r"^\s*(\S+)-\d+\s.*: dev (\d+):(\d+) ino ([0-9a-f]+) ")
 
@@ -26,27 +26,27 @@ def _reclaimers():
 
 
 class Reclaimed:
-    """Begins to look when it is made; where the kernel cannot be asked it knows of nothing."""
+    """Starts when it is created; reports nothing if the kernel has no such tracepoint."""
 
     def __init__(self, stack, directory):
         self.directory = directory
         self.instance = None
         pids = _reclaimers()
         if not pids or not tracefs.mounted():
-            return  # an empty filter would take everybody for one
+            return  # an empty filter would match every task
         by_them = " || ".join(f"common_pid=={p}" for p in pids)
         with contextlib.suppress(OSError):
             self.instance = tracefs.Instance("test", os.getpid(), {tracefs.DELETE: by_them}, BUFFER_KB)
             stack.callback(self.instance.end)
 
     def begin(self):
-        """Forgets what was before."""
+        """Discards earlier events."""
         if self.instance:
             self.instance.clear()
 
     def _files(self):
-        """Files of the part, and the filesystems that it made. The images of these are not looked at:
-        that their pages go changes no count."""
+        """The files of the part, and the filesystems that it made. Their images are excluded:
+        evicted pages of these change no count."""
         own = os.stat(self.directory).st_dev
         files, filesystems = set(), set()
         for root, _, names in os.walk(self.directory):
@@ -61,7 +61,7 @@ class Reclaimed:
         return files, filesystems
 
     def by_whom(self):
-        """Folios of these files that left since, by the thread that took them."""
+        """Folios of these files evicted since then, by the evicting thread."""
         taken = collections.Counter()
         if not self.instance:
             return taken

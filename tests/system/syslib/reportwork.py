@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Databases for reports: one of a capture, with what the kernel was seen to do, and to it added what a
-short job does not do, with names that nobody should give."""
+"""Databases for reports: one of a recorded run, with the kernel's real events, extended by rows
+that a short job does not give, with names that nobody should use."""
 
 import contextlib
 import lzma
@@ -16,7 +16,7 @@ MARKUP = '<img src=x onerror="document.title=1"><script>document.title="ran"</sc
 NAMES = (MARKUP.encode(), b"'\"`quotes`", b"new\nline", b"\x1b[31mred\x1b[0m", "\u202egnp.exe".encode(),
          b"not \xff utf-8", b"=1+1", b"a" * 240)
 FILES, INTERVALS, RUNS = 60, 90, 40
-# Cold, ahead of need, again, with holes, given up; then small reads.
+# Cold reads, prefetch, repeated reads, holes, dropped pages; then small reads.
 JOB = """
 import os, sys
 a, b, c = (os.open(p, os.O_RDONLY) for p in sys.argv[1:4])
@@ -44,7 +44,7 @@ def captured(world, stack):
 
 
 def copied(db, table, number, key, changes):
-    """Rows like the first of a table, each with changes of its own."""
+    """Rows like the first of a table, each with other changes."""
     db.row_factory = sqlite3.Row
     row = dict(db.execute(f"SELECT * FROM {table} WHERE {key} ORDER BY 1 LIMIT 1").fetchone())
     row.pop("id", None)
@@ -59,7 +59,8 @@ def name(i):
 
 
 def enrich(path):
-    """In place: many files, evictions by whom, advice of each kind, and some minutes of intervals."""
+    """Modifies db: many files, evictions by evictor, each kind of advice, and some minutes of
+    intervals."""
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         job, run, end = db.execute("SELECT job.id, run.id, duration_ns FROM job JOIN run ON run.id = run_id "
                                    "WHERE slot = 1 ORDER BY 1 DESC").fetchone()
@@ -101,7 +102,7 @@ def recorded(world):
 
 
 def indexed(world):
-    """The page of all runs: many of several jobs, of whom one has a name that nobody should give."""
+    """The page of all runs: many runs of several jobs, one of which has a hostile name."""
     db, page = recorded(world), world.tool.fresh(".html")
     with contextlib.closing(sqlite3.connect(db)) as base, base:
         copied(base, "run", RUNS, "id = 1", lambda i: {"uuid": f"copy {i}", "duration_ns": 10**9 * (i * 7 % 31 + 9)})
@@ -114,7 +115,7 @@ def indexed(world):
 
 
 def compared(world):
-    """The page that compares the two recorded runs, the one longer than the other."""
+    """The page that compares the two recorded runs, one longer than the other."""
     db, page = recorded(world), world.tool.fresh(".html")
     world.tool.run("compare", "--db", db, "1", "2", "--per", "job", "--any", "--format", "html", "-o",
                    page)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same table in two formats: cell by cell, and a picture's numbers as the line of characters that they make."""
+"""The same table in two formats, compared cell by cell, and the numbers of a picture with their
+line of characters."""
 
 import re
 
@@ -7,7 +8,7 @@ from .part import check, equal
 
 
 def peak(column):
-    """The highest of what is shown; None: nothing was measured."""
+    """The largest value shown; None: nothing was measured."""
     there = [c for c in column if c != "-"]
     return max(there, key=figure) if there else None
 
@@ -24,13 +25,13 @@ def figure(cell):
 
 
 def even(rows):
-    """Whether spans are of one length, so that each has a character."""
+    """Whether all spans have one length, so that each has a character."""
     lengths = [figure(row[1]) - figure(row[0]) for row in rows]
     return max(lengths) < 1.02 * min(lengths)
 
 
 def same_lines(table, lines):
-    """A picture's numbers, and the lines that Markdown draws of them."""
+    """The numbers of a picture, and the lines that Markdown draws of them."""
     head, *rows = table.rows
     first = 2 if head[1] == "to" else 1
     columns = [[row[i] for row in rows] for i in range(first, len(head)) if not head[i].startswith("at ")]
@@ -46,7 +47,7 @@ def same_lines(table, lines):
         if len(line) != len(column) or (first == 2 and not even(rows)):
             continue
         for cell, character in zip(column, line, strict=True):
-            # Less than one may be shown as none, and is drawn.
+            # Less than one may be printed as 0, but is drawn.
             check(character != "_" or figure(cell) == 0, f"{name}: none at {cell}")
             equal(f"{name}: not known at {cell}", character == "?", cell == "-")
             if cell == top and figure(cell):
@@ -56,7 +57,7 @@ def same_lines(table, lines):
 
 
 def plain_rows(table):
-    """Cells without what is drawn in them."""
+    """Cells without drawn parts."""
     return [[re.sub("^█+$", "", cell).strip() for cell in row] for row in table.rows]
 
 

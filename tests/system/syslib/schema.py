@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a program printed against the schemas of docs/schema."""
+"""Output for programs, checked against the schemas of docs/schema."""
 
 import os
 import subprocess
@@ -12,11 +12,11 @@ VALIDATOR = ["/usr/bin/python3", "-W", "ignore", "-m", "jsonschema"]
 
 
 def refused(text, schema):
-    """Why the schema refuses it; None: it does not."""
-    path = os.path.join(SCHEMAS, f"{schema}.json")  # what it refers to is beside it
+    """The error of the schema; None: valid."""
+    path = os.path.join(SCHEMAS, f"{schema}.json")  # the referenced schemas are next to it
     done = subprocess.run([*VALIDATOR, "-i", "/dev/stdin", "--base-uri", f"file://{path}", path],
                           input=text, capture_output=True, text=True)
-    # A message begins with the value that is refused, which may be long, and ends with the reason.
+    # A message begins with the refused value, which may be long, and ends with the reason.
     return (done.stderr.strip()[-300:] or f"exit {done.returncode}") if done.returncode else None
 
 

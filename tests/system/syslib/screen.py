@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program on a terminal: all that it writes there, as it comes."""
+"""A program on a terminal: all of its output, as it arrives."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ BOUND_S = 60
 
 
 class Screen:
-    """stdout and stderr on one terminal; stdout can be a pipe instead, which nobody reads."""
+    """stdout and stderr on one terminal; stdout can instead be a pipe that nobody reads."""
 
     def __init__(self, stack, argv, columns=80, term="xterm", stdout=None, **popen):
         self.master, slave = pty.openpty()
@@ -38,7 +38,7 @@ class Screen:
             os.close(self.master)
 
     def _read(self, seconds):
-        """False: nothing more will come."""
+        """False: the output has ended."""
         if not select.select([self.master], [], [], seconds)[0]:
             return True
         try:
@@ -49,7 +49,7 @@ class Screen:
         return bool(more)
 
     def until(self, condition, what):
-        """Until condition(all that was said)."""
+        """Reads until condition(all output so far)."""
         end = time.monotonic() + BOUND_S
         while not condition(self.said):
             if not self._read(0.1) and not condition(self.said):
@@ -58,7 +58,7 @@ class Screen:
                 raise Failed(f"{what}: not within {BOUND_S} s; it said {self.said[-300:]!r}")
 
     def end(self):
-        """Its status, with all that it said."""
+        """Its status, with all of its output."""
         end = time.monotonic() + BOUND_S
         while self._read(0.1):
             if time.monotonic() > end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interactive shells on terminals of their own: what a line becomes when its completions are asked for."""
+"""Interactive shells on their own terminals: the effect of a completion on a line."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ import time
 from .part import Failed, Skipped
 
 BOUND_S = 30
-# Each binds two keys: one asks for all completions and puts them into the line, as the shell would quote
-# them; one writes the line to the file @KEPT@, whole or not at all.
+# Each binds two keys: one inserts all completions into the line, quoted as by the shell; the other
+# writes the line to the file @KEPT@, whole or not at all.
 BASH = r"""
 PS1='$ '; PS2=; HISTFILE=
 set +o history
@@ -48,7 +48,8 @@ def need(shell):
 
 
 class Shell:
-    """bash or zsh. Its words about the cursor are thrown away: what counts is what it keeps in the file."""
+    """bash or zsh. Its terminal output is discarded: the line it writes to the file is the
+    result."""
 
     def __init__(self, stack, folder, argv, init, environment):
         self.line = os.path.join(folder, "line")
@@ -91,14 +92,14 @@ class Shell:
         return text
 
     def keys(self, text, key):
-        """The line after a key was pressed behind some text."""
+        """The line after a key was pressed at the end of some text."""
         self.type(f"{text}{key}\x07")
         line = self.wait(self.line)
-        self.type("\x01\x0b")  # to its beginning, and away with the rest
+        self.type("\x01\x0b")  # moves to the beginning and erases the rest
         return line
 
     def every(self, text):
-        """What is offered behind some text: that part of the line, with all offers in it."""
+        """The candidates after some text: that part of the line, with all candidates in it."""
         line = self.keys(text, "\x14")
         return line
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For LD_PRELOAD: the map that names the job's processes has room for few. When those that were
- * found are named and are to be taken in, that waits until the names of processes forked meanwhile
- * have filled it.
+ * For LD_PRELOAD: the map with the job's processes gets little room. Adding the processes that were
+ * found then waits until processes forked meanwhile have filled the map.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -15,7 +14,7 @@
 
 enum { ENTRIES = 1024, PATIENCE_S = 60 };
 
-/* It takes no other name. */
+/* No further entry fits. */
 static int is_full(int map)
 {
 	uint32_t nobody = UINT32_MAX, one = 1;
@@ -52,7 +51,7 @@ static void before_bpf(long command, union bpf_attr *attr)
 
 	if (command == BPF_MAP_CREATE && !strcmp(attr->map_name, "seeds"))
 		attr->max_entries = ENTRIES;
-	/* A process that was found gets its name. */
+	/* An entry is added for a process that was found. */
 	if (command == BPF_MAP_UPDATE_ELEM && attr->flags == BPF_NOEXIST)
 		seeds = (int)attr->map_fd;
 	if (command == BPF_ITER_CREATE && seeds >= 0)

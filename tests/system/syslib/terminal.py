@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A terminal in tmux, with a plain shell in it: keys go in, what is on the screen comes out."""
+"""A terminal in tmux with a plain shell: sends keys and reads the screen."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 from .machine import run, until
 
-SHELL = ["dash"]  # one that leaves the modes of the terminal alone
+SHELL = ["dash"]  # one that does not change the modes of the terminal
 
 
 class Terminal:
@@ -17,7 +17,7 @@ class Terminal:
         self.columns, self.rows = columns, rows
         wanted = {"LC_ALL": "C.UTF-8", "PS1": "$ ", "TZ": "UTC", "ENV": "", **env}
         words = [f"{name}={value}" for name, value in wanted.items()]
-        # Some variables are there to be absent.
+        # Some variables must be absent.
         run("tmux", "-u", "-S", self.socket, "-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y",
             str(rows), "env", "-u", "NO_COLOR", "-u", "COLUMNS", "-u", "LINES", *words, *SHELL, "-i")
         stack.callback(subprocess.run, ["tmux", "-S", self.socket, "kill-server"], stderr=subprocess.DEVNULL,
@@ -31,7 +31,7 @@ class Terminal:
         return run("tmux", "-S", self.socket, *words)
 
     def keys(self, *names):
-        """As tmux names them: Enter, Left, PageDown, or text."""
+        """tmux names: Enter, Left, PageDown, or text."""
         self.tmux("send-keys", *names)
 
     def type(self, line):
@@ -47,7 +47,7 @@ class Terminal:
         return self.screen().split("\n")[:self.rows]
 
     def wait(self, condition, what, seconds=30):
-        """Until the screen is as wanted; the screen that is."""
+        """Waits for the wanted screen, and returns it."""
         try:
             return until(lambda: (screen := self.screen()) and condition(screen) and screen, what, seconds)
         except RuntimeError as e:
@@ -57,7 +57,7 @@ class Terminal:
         return self.wait(lambda screen: text in screen, f"'{text}' on the screen")
 
     def settled(self, seconds=30):
-        """A screen that does not change any more."""
+        """A screen that no longer changes."""
         end = time.monotonic() + seconds
         last = self.screen()
         while time.monotonic() < end:
@@ -76,7 +76,7 @@ class Terminal:
         return int(self.tmux("display-message", "-p", "#{pane_pid}"))
 
     def modes(self):
-        """(other screen, cursor seen, keypad in application mode)"""
+        """(alternate screen, cursor visible, keypad in application mode)"""
         return self.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}")
 
     def child(self, name="cachemon"):

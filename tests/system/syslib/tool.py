@@ -21,7 +21,7 @@ def tail(text, lines=6):
 
 
 class Watch:
-    """A cachemon watch that runs."""
+    """A running cachemon watch."""
 
     def __init__(self, tool, options, command, **popen):
         self.db = popen.pop("db", None) or tool.fresh(".db")
@@ -37,7 +37,7 @@ class Watch:
         return self.process.pid
 
     def query(self, sql):
-        """One value of the database as it is written; None while there is none."""
+        """One value of the database while it is written; None before that."""
         if self.process.poll() is not None and not os.path.exists(self.db):
             raise Failed(f"watch exits {self.process.returncode}: {tail(self.finish()[1])}")
         with contextlib.suppress(sqlite3.Error):
@@ -51,7 +51,7 @@ class Watch:
         return self.query("SELECT max(id) FROM interval") or 0
 
     def wait_intervals(self, more):
-        """Until so many further intervals were written: all they counted came before."""
+        """Waits for that many more intervals: everything counted in them is stored."""
         want = self.intervals() + more
         until(lambda: self.intervals() >= want or self.process.poll() is not None,
               f"{more} more intervals in {self.db}", TIMEOUT_S)
@@ -63,7 +63,7 @@ class Watch:
         self.wait_intervals(1)
 
     def wait_sliced(self):
-        """Until the per-read hook is on in slices alone."""
+        """Waits until the per-read hook is sliced."""
         until(lambda: self.query("SELECT sliced FROM run") == 1 or self.process.poll() is not None,
               f"slices in {self.db}", TIMEOUT_S)
 
@@ -130,7 +130,7 @@ class Tool:
 
 
 def consistent(report, job):
-    """What must hold in every run, whatever the job did."""
+    """Holds in every run, whatever the job did."""
     equal("conservation law, pages off", report["run"]["law_error_pages"], 0)
     adds_up(job)
     for name in SUMS:
@@ -152,7 +152,7 @@ def consistent(report, job):
 
 
 def figures(tree, path=()):
-    """(keys, value, the object it is in) of each figure."""
+    """(keys, value, its object) of each figure."""
     for key, value in tree.items():
         if isinstance(value, dict):
             yield from figures(value, (*path, key))
@@ -161,7 +161,7 @@ def figures(tree, path=()):
 
 
 def adds_up(job):
-    """The buckets of the timeline come to the totals, figure by figure."""
+    """The buckets of the timeline add up to the totals, figure by figure."""
     line = {keys: value for keys, value, _ in figures(job["timeline"])}
     for keys in ("start_ns", "duration_ns", "intervals", "lookups"):
         equal(f"buckets of {keys}", len(line[(keys,)] or line[("start_ns",)]),
@@ -172,7 +172,7 @@ def adds_up(job):
         if keys not in line or beside.get(f"{keys[-1]}_estimated"):
             continue
         name = ".".join(keys)
-        # Of a sliced run the beginning is known, and the rest is not.
+        # In a sliced run, only the beginning is known.
         if total is None and line[keys] and None in line[keys]:
             continue
         if total is None or line[keys] is None:
@@ -209,7 +209,7 @@ def file_of(job, dev, ino, gen=None):
 
 
 def on_device(job, dev):
-    """Sums of the job's files of one device: what it read from a filesystem of its own."""
+    """Sums over the job's files on one device: its reads from a filesystem made for it."""
     sums = {name: 0 for name in SUMS}
     for entry in named_files(job):
         if entry["dev"] == dev:

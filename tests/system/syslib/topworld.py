@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs that are made, and the live view of them in a terminal."""
+"""Invented runs, and the live view of them in a terminal."""
 
 import os
 import re
@@ -41,7 +41,7 @@ class World:
 
 
 def rate(pages):
-    """As the view has it: three digits."""
+    """As in the view: three digits."""
     if pages < 1000:
         return str(pages)
     value = pages / 1000
@@ -49,7 +49,7 @@ def rate(pages):
 
 
 def seconds_of(screen):
-    """The moment in the right corner of the first line."""
+    """The time in the right corner of the first line."""
     found = re.search(r"(\d+):(\d\d):(\d\d)\s*$", screen.split("\n")[0])
     if not found:
         raise Failed(f"no time in: {screen.split(chr(10))[0]!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's own tracing by its tracepoints, which shares nothing with BPF programs."""
+"""The kernel's own tracing by its tracepoints, independent of BPF programs."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import threading
 TRACING = "/sys/kernel/tracing"
 DELETE = "events/filemap/mm_filemap_delete_from_page_cache"
 SWITCH, WAKEUP = "events/sched/sched_switch", "events/sched/sched_wakeup"
-BUFFER_KB = 8192  # of each CPU
+BUFFER_KB = 8192  # per CPU
 NAME = re.compile(r"cachemon-[a-z0-9:.]+-(\d+)$")
 LINE = re.compile(r" (\d+)\.(\d{6}): sched_(?:switch: .* prev_state=(\S+) ==>|wakeup: )")
 
@@ -21,14 +21,14 @@ def write(path, text):
 
 
 def mounted():
-    """Whether it is there; where the system has not mounted it, it is mounted, and stays so."""
+    """Whether it is available; it is mounted if the system has not done so, and stays mounted."""
     if not os.path.isdir(f"{TRACING}/instances"):
         subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], stderr=subprocess.DEVNULL, check=False)
     return os.path.isdir(f"{TRACING}/instances")
 
 
 def remove_abandoned():
-    """Removes the instances of tests that were killed: each keeps megabytes of the kernel's memory."""
+    """Removes the instances of killed tests: each keeps megabytes of kernel memory."""
     for name in os.listdir(f"{TRACING}/instances"):
         owner = NAME.match(name)
         if owner and not os.path.exists(f"/proc/{owner[1]}"):
@@ -37,8 +37,8 @@ def remove_abandoned():
 
 
 class Instance:
-    """A trace of its own. kind: a word for its name. owner: the process or thread without which it is
-    abandoned. events: {event: the filter that it must pass, or None}."""
+    """A trace instance. kind: a word for its name. owner: the process or thread; when it is gone
+    the instance is abandoned. events: {event: its filter, or None}."""
 
     def __init__(self, kind, owner, events, buffer_kb=BUFFER_KB):
         remove_abandoned()
@@ -60,7 +60,7 @@ class Instance:
         write(f"{self.path}/trace", "")
 
     def lines(self):
-        """In order of time. They stay in the trace."""
+        """In order of time; they stay in the trace."""
         with open(f"{self.path}/trace", encoding="utf-8", errors="replace") as f:
             yield from f
 
@@ -76,8 +76,8 @@ class Instance:
 
 
 class Sleeps:
-    """When the calling thread went to sleep and when it was woken, from now on, in ns of CLOCK_MONOTONIC.
-    (Some kernels do not trace the idle task, so they do not say when it ran again.)"""
+    """Records when the calling thread goes to sleep and is woken, in ns of CLOCK_MONOTONIC.
+    (Some kernels do not trace the idle task, so they do not show when the thread ran again.)"""
 
     def __init__(self):
         tid = threading.get_native_id()

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An attacker: stops a process of the same user again and again, and at each stop tries every way
- * into it. Usage: tracer PID NAME NANOSECONDS TRIES FILE. Begins once the process is the program
- * NAME (or at once, for "-") and ends with it, or after so many tries (0: no limit). Tries without
- * stopping it until FILE grows after a pause of 0.1 s ("-": stops it at once, "+": never): the
- * kernel loads no BPF program while a signal is pending. Prints how often each way was open, as
- * JSON.
+ * An attacker: stops a process of the same user repeatedly, and at each stop tries every way into
+ * it. Usage: tracer PID NAME NANOSECONDS TRIES FILE. It begins once the process is the program NAME
+ * (or at once, for "-"), and ends with it, or after that many tries (0: no limit). It tries without
+ * stopping the process until FILE grows after a pause of 0.1 s ("-": stops at once, "+": never),
+ * because the kernel loads no BPF program while a signal is pending. Prints how often each way was
+ * open, as JSON.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,7 @@ static bool over(pid_t pid)
 	return !c || c == 'Z' || c == 'X';
 }
 
-/* Executes NAME, and has what it was given: before that it is an ordinary process. */
+/* Waits until NAME is executed with its privileges: before that it is an ordinary process. */
 static bool begun(pid_t pid, const char *name)
 {
 	char comm[64], status[4096];
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 	while (!over(pid) && (!most || tries < most)) {
 		bool stopped = stopping(&gate) && !kill(pid, SIGSTOP);
 
-		/* Another user's process goes on. */
+		/* A process of another user just continues. */
 		while (stopped && state(pid) != 'T' && !over(pid))
 			;
 		stops += stopped;

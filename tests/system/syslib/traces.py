@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the traces of a database, by the description of the encoding in cachemon/figures/trace_code.h and
-not by its code."""
+"""Decodes the traces of a database from the description of the encoding in
+cachemon/figures/trace_code.h, without its code."""
 
 import sqlite3
 from types import SimpleNamespace as Event
@@ -79,7 +79,7 @@ def decode(data):
 
 
 def files_of(db):
-    """All traced files of a database: rows with the events."""
+    """All traced files of a database: rows with their events."""
     link = sqlite3.connect(f"file:{db}?mode=ro", uri=True)
     link.row_factory = sqlite3.Row
     found = []
@@ -113,7 +113,7 @@ def show(f):
 
 
 def hash_of(path):
-    """As bpf/state/trace.bpf.h has it."""
+    """As in bpf/state/trace.bpf.h."""
     dev, ino, gen = identity(path).split()
     major, minor = (int(n) for n in dev.split(":"))
     mask = (1 << 64) - 1

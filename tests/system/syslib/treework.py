@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of every shape: each of their processes reads, and tells what it asked for.
+"""Jobs of all shapes: each of their processes reads, and reports its requests.
 
-Runs in processes of its own (PART --work VERB DATA TALLY [FD]). The tally is a file with a
-line for each reader; FD is a pipe whose end of file means "go".
-"""
+They run in processes of their own (PART --work VERB DATA TALLY [FD]). The tally is a file with a
+line for each reader; FD is a pipe whose end of file is the start signal."""
 
 import ctypes
 import os
@@ -40,11 +39,11 @@ class Job:
         self.names = sorted(os.listdir(data))
 
     def again(self, *rest):
-        """argv of the same program with other orders."""
+        """argv of the same program with another verb."""
         return [sys.executable, sys.argv[0], "--work", *rest]
 
     def read(self, share=0, passes=1):
-        """A few of the files; which of them depends on who reads."""
+        """A few of the files, depending on the reader."""
         reads = Reads()
         for i in range(passes):
             for name in self.names[(share + i) % 3::3]:
@@ -97,7 +96,7 @@ def forks(job):
 
 
 def double_forks(job):
-    """The one in the middle is gone before the last one reads."""
+    """The middle process is gone before the last one reads."""
     def last(share, middle):
         while os.getppid() == middle:
             time.sleep(0.002)
@@ -132,7 +131,7 @@ def threads(job):
 
 
 def exec_from_thread(job):
-    """The thread that calls exec takes the place of the first one."""
+    """The thread that calls exec replaces the first one."""
     job.read_and_tell()
     argv = job.again("plain", job.data, job.tally)
     t = threading.Thread(target=lambda: (job.read_and_tell(1), os.execv(sys.executable, argv)))
@@ -168,7 +167,7 @@ def plain(job):
 
 
 def outlives(job):
-    """A daemon that reads before the command ends and lives on after it."""
+    """A daemon that reads before the command ends and outlives it."""
     def daemon():
         os.setsid()
         job.read_and_tell(1, pid=os.getpid())
@@ -185,7 +184,7 @@ def outlives(job):
 
 
 def tree(job):
-    """Stands before cachemon comes: three generations and threads, all waiting to go."""
+    """Exists before cachemon attaches: three generations and threads, all waiting for the start."""
     def leaf(share):
         job.wait_go()
         job.read_and_tell(share)
@@ -213,7 +212,7 @@ TREE_PROCESSES = 1 + 4 * 4 - 4 + 4  # a branch's reader is a thread, and the bra
 
 
 def storm(job):
-    """Forks all the time, before, while and after cachemon attaches; all wait to go."""
+    """Forks all the time, before, while and after cachemon attaches; all wait for the start."""
     def leaf(share):
         if share % 3 == 0:
             job.child(job_leaf, share)
@@ -237,8 +236,8 @@ def storm(job):
 
 
 def walkers(job):
-    """Lines of processes, each of which forks the next one and ends. The first of all adopts them,
-    so that at every moment each of them is its descendant; who is there at the end reads."""
+    """Chains of processes, each of which forks the next one and ends. The first process adopts
+    them, so that each is its descendant at every moment; those alive at the end read."""
     def walk(share):
         while not go.poll(0):
             if os.fork():
@@ -258,7 +257,7 @@ def walkers(job):
 
 
 def zombies(job):
-    """In the tree stand one that has ended and one whose first thread has, both not reaped."""
+    """In the tree: a process that has ended, and one whose first thread has, both not reaped."""
     def leaderless():
         threading.Thread(target=goes_on).start()
         libc.syscall(NR_EXIT, 0)
@@ -286,7 +285,7 @@ def until_zombie(pid):
 
 
 def burn(cpu_ns):
-    """CPU time of this thread, all of it its own; returns how much it was."""
+    """Uses CPU time in this thread, all in user space; returns how much."""
     start = time.thread_time_ns()
     while time.thread_time_ns() - start < cpu_ns:
         pass
@@ -294,7 +293,7 @@ def burn(cpu_ns):
 
 
 def clone_into(group):
-    """fork() whose child is born in a cgroup (v2)."""
+    """fork() into a cgroup (v2)."""
     fd = os.open(group, os.O_RDONLY | os.O_DIRECTORY)
     args = (ctypes.c_uint64 * 11)()
     args[0], args[4], args[10] = CLONE_INTO_CGROUP, signal.SIGCHLD, fd
@@ -307,7 +306,7 @@ def clone_into(group):
 
 
 def exec_again(job):
-    """By a thread, which takes the place of the first one."""
+    """By a thread, which replaces the first one."""
     argv = job.again("loop", job.data, job.tally, "done")
     t = threading.Thread(target=os.execv, args=(sys.executable, argv))
     t.start()
@@ -315,8 +314,8 @@ def exec_again(job):
 
 
 def loop(job):
-    """Obeys: "enter PATH FILE" goes into a cgroup, "read N" reads and tells, "fork" forks one that
-    reads once it is let go, "exec" begins again, "end" ends. Answers each with a line."""
+    """Obeys: "enter PATH FILE" enters a cgroup, "read N" reads and reports, "fork" forks a child
+    that reads once it is released, "exec" starts again, "end" ends. Answers each with a line."""
     if job.rest:
         print(job.rest[0], flush=True)
     for line in iter(sys.stdin.readline, ""):
@@ -347,7 +346,7 @@ def loop(job):
 
 
 def loop_in_threads(job):
-    """The same in another thread than the first, which waits."""
+    """The same in a second thread, while the first waits."""
     t = threading.Thread(target=loop, args=(job,))
     t.start()
     t.join()
@@ -355,13 +354,13 @@ def loop_in_threads(job):
 
 
 def loop_without_leader(job):
-    """The same in another thread than the first, which ends."""
+    """The same in a second thread, after the first has ended."""
     threading.Thread(target=loop, args=(job,)).start()
     libc.syscall(NR_EXIT, 0)
 
 
 def thread_inside(job, group, file, mark):
-    """One thread of a process that stays outside; it works before and after it goes in."""
+    """One thread of a process that stays outside; it works before and after it enters."""
     burn(BURN_NS)
     with open(os.path.join(group, file), "w") as f:
         f.write(str(threading.get_native_id()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The truth tests as cases of a part: cachemon started in another way, against the same oracle."""
+"""The truth tests as cases of a part: cachemon started in another way, with the same oracle."""
 
 import json
 import os
@@ -17,7 +17,8 @@ def absent_of(cell):
 
 
 class TruthWorld:
-    """reduced: what the line of the reduced count calls them. patterns: these then; else some of each kind."""
+    """reduced: the name of the reduced count. patterns: run only these; otherwise some of each
+    kind."""
 
     def __init__(self, part, args, work, reduced, patterns=None):
         build = os.environ.get("CACHEMON_BUILD", os.path.dirname(os.path.dirname(args.cachemon)))
@@ -35,7 +36,7 @@ class TruthWorld:
                               check=True).stdout.split()
 
     def judged(self, how, *words, nulls=False):
-        """words: further arguments of run.py. nulls: figures are absent by design."""
+        """words: further arguments of run.py. nulls: figures that are absent by design."""
         out = os.path.join(self.work, f"{how}.json")
         only = [word for name in self.patterns for word in ("--only", name)]
         done = subprocess.run([*self.run, *words, "--json", out, *only], capture_output=True,

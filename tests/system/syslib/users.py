@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user without privileges, and the ways by which cachemon gets capabilities for it."""
+"""An unprivileged user, and the ways in which cachemon gets capabilities for it."""
 
 import os
 import shutil
@@ -12,13 +12,13 @@ PLAIN = [*USER, "--inh-caps", "-all"]
 
 
 def ambient(*names):
-    """As a unit's AmbientCapabilities= does."""
+    """Like AmbientCapabilities= of a unit."""
     caps = ",".join("+" + name for name in names)
     return [*USER, "--inh-caps", "-all," + caps, "--ambient-caps", "-all," + caps]
 
 
 def program(tool, caps=None):
-    """A copy of cachemon that any user may run, with capabilities of its own."""
+    """A copy of cachemon with file capabilities, which any user may run."""
     path = tool.fresh(".cachemon")
     shutil.copy(tool.cachemon, path)
     os.chmod(path, 0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program where it may ask a language model: the recorded run, a user who asks, and what would be sent."""
+"""The program with permission to use a language model: the recorded run, a user, and the prompt."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ import re
 import sqlite3
 import subprocess
 
-from llmlib.server import Server  # beside this directory, in ../llm: whoever imports this says so
+from llmlib.server import Server  # next to this directory, in ../llm, for every importer
 
 from .part import Failed, check
 from .tool import tail
@@ -19,11 +19,11 @@ RECORDED = os.path.join(ROOT, "examples", "recorded", "train.db.xz")
 NOBODY = 65534
 KEY = "sk-test-never-to-be-seen-0123456789"
 MODEL = "a-model"
-TIMEOUT_S = 150  # of a question itself 120, at most
+TIMEOUT_S = 150  # at most 120 of them for the question
 
 
 class Asker:
-    """A user without privileges, a home and a copy of the recorded database of two runs."""
+    """An unprivileged user with a home and a copy of the recorded database of two runs."""
 
     def __init__(self, args, work, stack):
         self.cachemon = args.cachemon
@@ -69,7 +69,7 @@ class Asker:
         return Sent(self.run(*command, "--llm-dry-run", **environment)[0])
 
     def query(self, sql):
-        """Rows of the database, as sqlite3 has them."""
+        """Rows of the database, read by sqlite3."""
         with contextlib.closing(sqlite3.connect(f"file:{self.db}?mode=ro", uri=True)) as db:
             db.row_factory = sqlite3.Row
             return [dict(row) for row in db.execute(sql)]
@@ -81,7 +81,7 @@ class Asker:
 
 
 class Sent:
-    """A request's body, read as a model reads it."""
+    """The body of a request, parsed as a model would see it."""
 
     def __init__(self, body):
         self.body = json.loads(body)
@@ -101,7 +101,7 @@ class Sent:
 
 
 def reply(*statements, ranking=(), answered=True):
-    """What a model answers, as text: (about, text, evidence) or whole statements."""
+    """The answer of a model as text: (about, text, evidence) or whole statements."""
     whole = [s if isinstance(s, dict) else
              {"about": s[0], "text": s[1], "evidence": list(s[2]), "notes": [], "action": "none", "confidence": "high"}
              for s in statements]
@@ -109,7 +109,7 @@ def reply(*statements, ranking=(), answered=True):
 
 
 def of_exchange(make):
-    """Of a server's text: make(what was sent)."""
+    """The reply of a server: make(the request)."""
     return lambda x: make(Sent(x.request.body))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the cases of a part share: the program, a filesystem of its own, files that are cached or not."""
+"""Shared by the cases of a part: the program, a filesystem of its own, cached or cold files."""
 
 import os
 

@@ -14,19 +14,19 @@ REPEATS = 4
 class Outcome:
     """rows: (file, column, expected, got, difference) of the judged attempt."""
 
-    by_others = False  # skipped because of others whom the kernel named
+    by_others = False  # skipped because of others whom the kernel names
 
     def __init__(self, status, notes=(), rows=(), attempts=1, absent=None, lacking=False):
-        self.status = status  # passed, failed, absent (right but for nulls with a reason), skipped
+        self.status = status  # passed, failed, absent (right except nulls with a reason), skipped
         self.notes = list(notes)
         self.rows = list(rows)
         self.attempts = attempts
         self.absent = dict(absent or {})  # {column: cachemon's reason for its null}
-        self.lacking = lacking  # skipped because of the machine, not of a disturbance
+        self.lacking = lacking  # skipped because of the machine, not because of a disturbance
 
     def left_out(self):
-        """The kernel left out runs of programs, and cachemon said so: fault/preempted.py looks at
-        what its figures lack then."""
+        """The kernel skipped runs of programs, and cachemon reported it: fault/preempted.py
+        checks its figures in that case."""
         return any(note.startswith("losses.recursion_misses") for note in self.notes)
 
     def wrong(self):
@@ -34,7 +34,7 @@ class Outcome:
                 if r[4] != 0 and not (r[3] is None and r[1] in self.absent)]
 
     def error(self):
-        """Sum of the differences; None when a column was null without a reason."""
+        """Sum of the differences; None if a column was null without a reason."""
         if any(r[3] is None for r in self.wrong()):
             return None
         return sum(abs(r[4]) for r in self.rows if r[4] is not None)
@@ -68,8 +68,8 @@ def listed(by):
 
 
 def disturbance(tools, expectation, held=None, taken=None):
-    """Why this run must not be judged: from the oracle alone. None: judge it. held: of the cell; taken:
-    what is known of by what pages left."""
+    """The reason why this run must not be judged, from the oracle alone; None: judge it. held:
+    of the cell; taken: the known ways in which pages left."""
     for f in expectation["files"]:
         if f["disturbed"]:
             return f"{os.path.basename(f['path'])}: {f['reason']}"
@@ -84,7 +84,7 @@ def disturbance(tools, expectation, held=None, taken=None):
 
 
 def judge(expectation, report, job, pattern, more):
-    """more: (rows, errors) that the cell itself has found."""
+    """more: (rows, errors) that the cell itself found."""
     unmeasured = compare.unmeasured_of(report)
     rows, notes = list(more[0]), []
     for want in expectation["files"]:
@@ -103,7 +103,7 @@ def judge(expectation, report, job, pattern, more):
 
 
 def directory_errors(expectation, job, unmeasured):
-    """Every directory's row against the sum of the oracle's files in it."""
+    """Every directory's row, compared with the sum of the oracle's files in it."""
     want, errors = {}, []
     for f in expectation["files"]:
         entry = want.setdefault(os.path.dirname(f["path"]), {"files": 0})
@@ -124,10 +124,10 @@ def directory_errors(expectation, job, unmeasured):
 
 
 class Cell:
-    """A named pattern. Subclasses add a condition around it and checks of their own."""
+    """A named pattern. Subclasses add a condition around it and their own checks."""
 
-    alone = False  # what it does to the machine would disturb the cell of another filesystem
-    root = False  # the workload itself does what only root may
+    alone = False  # its changes to the machine would disturb cells of other filesystems
+    root = False  # the workload itself needs root
 
     def __init__(self, name, setup, pattern=None):
         self.name = name
@@ -137,7 +137,7 @@ class Cell:
             self.alone = self.root = True
 
     def arguments(self, env, fs):
-        """Further words for wl run."""
+        """Additional arguments of wl run."""
         return []
 
     def condition(self, env, fs):
@@ -145,16 +145,16 @@ class Cell:
         return Nothing()
 
     def unfit(self, expectation):
-        """What the oracle found missing that the cell needs, or None."""
+        """A missing feature that the cell needs, as found by the oracle, or None."""
         return None
 
     def held(self, by):
-        """Whether pages of a file left in no other way than the cell needs; by: {cause: pages}, see
-        takers.py. The looks of most patterns see each page that goes."""
+        """Whether pages of a file left only in the ways that the cell expects; by: {cause:
+        pages}, see takers.py. The looks of most patterns see each page that leaves."""
         return True
 
     def more(self, expectation, job):
-        """(rows, errors) beside the figures of the files."""
+        """(rows, errors) in addition to the figures of the files."""
         return [], []
 
     def run(self, env, fs):

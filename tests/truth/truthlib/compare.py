@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cachemon reported against what must be true."""
+"""cachemon's report, compared with the expectation."""
 
 FATES = ("used", "used_late", "evicted_unused", "resident_unused", "untracked")
 ORIGINS = ("sync", "async", "willneed", "readahead2", "mmap_around")
@@ -9,7 +9,7 @@ CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop
           "truncate", "direct_io", "other", "invalidate", "dontcache")
 EVICTED = tuple("evicted_" + cause for cause in CAUSES)
 PREFETCHED = tuple("prefetched_" + o for o in ORIGINS)
-# The counters of the database that a column here is made of, where it is not the one of its name.
+# The database counters that make up a column, if its name differs.
 MADE_OF = {
     "hits": ("lookups", "misses"),
     "prefetched_pages": PREFETCHED,
@@ -27,7 +27,7 @@ MADE_OF = {
 
 
 def absent_reason(column, unmeasured):
-    """Why a column is null, by cachemon's own word; None when it gives no reason for that."""
+    """cachemon's own reason for a null column; None if it gives no reason."""
     for counter in MADE_OF.get(column, (column,)):
         if unmeasured.get(counter):
             return f"{counter}: {unmeasured[counter]}"
@@ -35,7 +35,7 @@ def absent_reason(column, unmeasured):
 
 
 def total(*values):
-    """A sum of counts; unknown as soon as one of them is."""
+    """A sum of counts; unknown if one of them is unknown."""
     return None if any(v is None for v in values) else sum(values)
 
 
@@ -66,7 +66,7 @@ def columns(t):
 
 
 def difference(expected, got):
-    """Distance of got from what is allowed; None when there is nothing to measure."""
+    """Distance of got from the allowed values; None if it cannot be computed."""
     if got is None:
         return None
     low, high = expected if isinstance(expected, list) else (expected, expected)
@@ -76,7 +76,7 @@ def difference(expected, got):
 
 
 def marked(t, mark):
-    """Counters of a totals object that say of themselves: estimated, or lower_bound."""
+    """Counters marked as estimated or lower_bound in a totals object."""
     found = set()
     for key, value in t.items():
         if isinstance(value, dict):
@@ -96,37 +96,37 @@ def at_most(expected):
 
 
 def compare_file(want, totals, unmeasured):
-    """Rows (column, expected, got, difference) of one file. What is said to be an estimate is not
-    compared, what is said to be a lower bound may be less."""
+    """Rows (column, expected, got, difference) of one file. Estimates are not compared; lower
+    bounds may be less."""
     got = columns(totals) if totals else None
     guesses, least = ((marked(totals, m) if totals else set()) for m in ("estimated", "lower_bound"))
     rows = []
     for name, expected in want["expect"].items():
         if column_marked(name, guesses):
             continue
-        # The law has it: what is not of a known fate.
+        # By the conservation law this is the rest without a known fate.
         if name == "untracked" and got and (got["used"] is None or "used" in least):
             continue
         if column_marked(name, least):
             expected = at_most(expected)
-        # A file without an entry had no activity: right only where 0 is.
+        # A file without an entry had no activity: right only if 0 is expected.
         value = got[name] if got else None if absent_reason(name, unmeasured) else 0
         rows.append((name, expected, value, difference(expected, value)))
     return rows
 
 
 def row(file, name, expected, got):
-    """A figure that a pattern has beside those of compare_file()."""
+    """A figure that a pattern has in addition to those of compare_file()."""
     return (file, name, expected, got, difference(expected, got))
 
 
 def unmeasured_of(report):
-    """{counter: reason} of what cachemon says it could not measure here."""
+    """{counter: reason} of counters that cachemon could not measure here."""
     return {u["counter"]: u["reason"] for u in report["run"].get("unmeasured") or []}
 
 
 def oracle_law(want):
-    """The oracle's own books must balance, or it may judge nobody."""
+    """The oracle's own figures must balance before it may judge."""
     e = want["expect"]
     if not all(k in e for k in ("used", "evicted_unused", "resident_unused")):
         return None
@@ -140,7 +140,7 @@ def oracle_law(want):
 
 
 def law_error(t):
-    """prefetched pages against the sum of their fates, in pages; 0 where it is not measured."""
+    """prefetched pages minus the sum of their fates, in pages; 0 if not measured."""
     fates = [t["prefetch"]["fate"][k] for k in FATES]
     if t["prefetched_pages"] is None or any(v is None for v in fates):
         return 0
@@ -148,7 +148,7 @@ def law_error(t):
 
 
 def flat(t, prefix=""):
-    """Every integer of a totals object by its path; ratios, lists and marks left out."""
+    """Every integer of a totals object by its path, without ratios, lists and marks."""
     for key, value in t.items():
         if isinstance(value, dict):
             yield from flat(value, prefix + key + ".")
@@ -157,7 +157,7 @@ def flat(t, prefix=""):
 
 
 def report_errors(report):
-    """What must hold in any report: the law, the sums, nothing lost, at level full nothing estimated."""
+    """Holds in every report: the law, the sums, no losses, at level full no estimates."""
     errors = []
     for loss, n in report["run"]["losses"].items():
         if n:
@@ -180,19 +180,32 @@ def job_errors(job, level):
             errors.append(f"{name}: the fates are {law_error(t):+d} off prefetched_pages")
         if level == "full":
             errors += [f"{name}: {k} is an estimate at level full" for k in marked(t, "estimated")]
+    errors += wait_errors("job " + job["name"], job)
+    for f in job.get("files") or []:
+        if not f.get("rest"):
+            errors += wait_errors(str(f["path"]), f)
     for kind in ("files", "directories"):
         if job.get(kind) and not job.get("other"):
             errors += sum_errors(job, kind)
     return errors
 
 
+def wait_errors(name, row):
+    """The waits of all lengths are all waits."""
+    stalls, lengths = row["totals"]["stalls"], row["wait_histogram"]
+    if lengths is None:
+        return [f"{name}: waits without lengths"] if stalls else []
+    sleeps = sum(bucket["sleeps"] for bucket in lengths)
+    return [] if sleeps == stalls else [f"{name}: {sleeps} waits by length, {stalls} in all"]
+
+
 def bare(key):
-    """The name of a figure, or of that of which this is an end of the interval."""
+    """The name of a figure, without the suffix of an end of its interval."""
     return key.split(".")[-1].removesuffix("_low").removesuffix("_high")
 
 
 def sum_errors(job, kind):
-    """Files, and directories, must add up to the job."""
+    """The sums of files, and of directories, must equal the job."""
     sums = {}
     for entry in job[kind]:
         for key, value in flat(entry["totals"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells under a condition: a memory limit, memory pressure, a slow device, two watchers."""
+"""Cells with a condition: a memory limit, memory pressure, a slow device, two watches."""
 
 import contextlib
 import fcntl
@@ -33,9 +33,9 @@ def put(path, value):
 
 @contextlib.contextmanager
 def knob(path, value):
-    """Sets a value of the machine. A child that waits for our end puts the old one back, so that it
-    comes back when we are killed as well; it holds the lock until then, so that nobody takes a value
-    that was set here for the old one. There is one lock for all values: knobs do not nest."""
+    """Sets a value of the machine. A child waits for our end and restores the old value, even if
+    we are killed. It holds the lock until then, so that a value set here is never taken for the
+    old one. There is one lock for all values: knobs do not nest."""
     os.makedirs(os.path.dirname(KNOB_LOCK), exist_ok=True)
     with open(KNOB_LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -75,7 +75,7 @@ def words(path):
 
 
 def unified_with(controller):
-    """The root of the second version's tree, the controller passed on to its children."""
+    """The root of the v2 hierarchy, with the controller enabled for its children."""
     if not os.path.exists(os.path.join(UNIFIED, "cgroup.controllers")):
         raise Lacking(f"no cgroup tree with the controller {controller}")
     if controller not in words(os.path.join(UNIFIED, "cgroup.controllers")):
@@ -87,11 +87,11 @@ def unified_with(controller):
 
 
 class GroupCell(Cell):
-    """A cell inside a control group of its own."""
+    """A cell inside its own control group."""
 
     alone = root = True
     v1 = None
-    controller = None  # of the second version
+    controller = None  # of v2
 
     def parent(self):
         return self.v1 if is_v1(self.v1) else unified_with(self.controller)
@@ -105,7 +105,7 @@ class GroupCell(Cell):
 
 
 def job_files(expectation, job):
-    """(oracle's file, cachemon's totals) of files that have both."""
+    """(oracle's file, cachemon's totals) of files in both."""
     for want in expectation["files"]:
         totals = file_totals(job, want["dev"], want["ino"])
         if totals:
@@ -113,21 +113,22 @@ def job_files(expectation, job):
 
 
 def left(want, got):
-    """Pages of a file that was cold that left the cache; None where too little was measured."""
+    """Evicted pages of a file that was cold; None if too little was measured."""
     if got["evicted"] is not None or got["added"] is None:
         return got["evicted"]
     return got["added"] - want["expect"]["balance"]
 
 
 def nearly_all(pages, want):
-    """What a cause that took at least 99 % of the pages must be; at least one page in any case."""
+    """The range for a cause that took at least 99 % of the pages; at least one page in any case."""
     if pages is None:
         return [1, want["expect"]["lookups"]]
     return [max(1, math.ceil(0.99 * pages)), max(1, pages)]
 
 
 def nearly_all_by(by, *causes):
-    """Whether these causes took what nearly_all() asks for of the pages that the kernel saw leave."""
+    """Whether these causes took the share of nearly_all() of the pages that the kernel saw
+    leave."""
     return sum(by[cause] for cause in causes) >= nearly_all(sum(by.values()), None)[0]
 
 
@@ -147,7 +148,7 @@ class MemoryLimit(GroupCell):
         return nearly_all_by(by, "memcg")
 
     def more(self, expectation, job):
-        """By the limit goes at least 99 % of what leaves."""
+        """At least 99 % of the evictions must be by the limit."""
         rows = []
         for want, totals in job_files(expectation, job):
             got = compare.columns(totals)
@@ -158,14 +159,14 @@ class MemoryLimit(GroupCell):
 
 
 class Kswapd(Cell):
-    """Background reclaim: the watermarks are raised until a file of 30 % of memory is too much."""
+    """Background reclaim: the watermarks are raised until a file of 30 % of memory is too large."""
 
     alone = True
 
     @contextlib.contextmanager
     def condition(self, env, fs):
-        # low = 1.25 min, high = 1.5 min. The high one can be met with the cache thrown away:
-        # a kswapd that fails too often goes to sleep for good.
+        # low = 1.25 min, high = 1.5 min. The high one can be met by dropping the cache: a kswapd
+        # that fails too often goes to sleep for good.
         high_kb = KSWAPD_HIGH_SHARE * (meminfo("MemFree") + meminfo("Cached"))
         with knob("/proc/sys/vm/min_free_kbytes", int(high_kb / 1.5)):
             yield
@@ -179,8 +180,8 @@ class Kswapd(Cell):
         return by["kswapd"] and nearly_all_by(by, "kswapd", "direct")
 
     def more(self, expectation, job):
-        """kswapd took of this file no more than of all files by the kernel's own count, and with
-        direct reclaim at least 99 % of what left."""
+        """kswapd took no more of this file than of all files by the kernel's own count, and
+        together with direct reclaim at least 99 % of the evictions."""
         rows, stolen = [], expectation["values"]["pgsteal_kswapd"]
         for want, totals in job_files(expectation, job):
             name, got = os.path.basename(want["path"]), compare.columns(totals)
@@ -200,7 +201,7 @@ def meminfo(key):
 
 
 class Throttled(GroupCell):
-    """A device that delivers 2 MiB a second, and the kernel's own account of the waiting."""
+    """A device that delivers 2 MiB/s, and the kernel's own account of the waits."""
 
     v1 = BLKIO_V1
     controller = "io"
@@ -214,7 +215,7 @@ class Throttled(GroupCell):
 
     @contextlib.contextmanager
     def condition(self, env, fs):
-        # Only tasks born after it are accounted. Older kernels have no such knob: on from the boot.
+        # Only tasks born later are accounted. Older kernels have no such knob: always on.
         account = contextlib.nullcontext()
         if os.path.exists(DELAYACCT):
             account = knob(DELAYACCT, 1)
@@ -222,7 +223,7 @@ class Throttled(GroupCell):
             yield
 
     def held(self, by):
-        """What left would be read again, and waited for again."""
+        """Evicted pages would be read again, and waited for again."""
         return not by
 
 
@@ -268,8 +269,8 @@ def stalls(expectation, job):
 
 
 class ThrottledFiles(ThrottledCold):
-    """Several files, each with waits of its own: at least nine tenths of what the kernel accounts
-    for it, whose clock is not the calls', and no more than its calls took."""
+    """Several files, each with its own waits: at least nine tenths of the kernel's account for
+    it, whose clock differs from that of the calls, and at most the time of its calls."""
 
     def unfit(self, expectation):
         return None if expectation["values"]["block_delay_ns"] else "no block delay is accounted"
@@ -324,7 +325,7 @@ class TwoWatchers(Cell):
         return run
 
     def wait_ready(self, runs):
-        """Until both workloads wait for the end of the FIFO to be closed."""
+        """Waits until both workloads wait for the FIFO to be closed."""
         while not all(os.path.exists(r["ready"]) for r in runs):
             for run in runs:
                 if run["process"].poll() is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""fio against cachemon: lookups by fio's own byte counts, residency by the oracle's look."""
+"""fio compared with cachemon: lookups by fio's own byte counts, residency by the oracle's look."""
 
 import json
 import mmap
@@ -37,7 +37,7 @@ class FioCell(Cell):
         argv = ["fio", "--name=truth", f"--filename={path}", f"--size={os.stat(path).st_size}",
                 "--readonly", "--invalidate=0", "--direct=0", "--ioengine=psync",
                 "--output-format=json", f"--output={out}", *self.options]
-        # The last look belongs to the job, so that what leaves after it can be told.
+        # The last look belongs to the job, so that later evictions can be separated.
         script = f"{shlex.join(argv)} && {shlex.join([tools.wl, 'scan', path])} > {scan}"
         db = tools.watch(["sh", "-c", script])
         with open(scan) as f:

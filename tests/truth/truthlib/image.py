@@ -11,10 +11,10 @@ from . import nfs
 from .watch import Lacking
 
 READ_AHEAD_KB = 128
-# Blocks of a page: with smaller ones mkfs.ext4 would make of a small image something else.
+# Blocks of a page: with smaller blocks mkfs.ext4 would treat a small image differently.
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
-# Over the network, from this machine to itself: what the server has it on.
+# Over the network, from this machine to itself: the filesystem of the server.
 SERVED = {"nfs": "ext4"}
 FILESYSTEMS = (*MKFS, *SERVED)
 
@@ -27,13 +27,13 @@ def run(*argv):
 
 
 def load(module):
-    """Where the kernel does not find its modules by itself; built in, or absent, is as good."""
+    """If the kernel does not find its modules by itself; built in, or missing, is fine too."""
     if shutil.which("modprobe"):
         subprocess.run(["modprobe", module], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def lacks(fs):
-    """Why the filesystem cannot be had here, or None."""
+    """Why the filesystem is not available here, or None."""
     if fs in SERVED:
         return nfs.lacks() or lacks(SERVED[fs])
     load(fs)
@@ -44,7 +44,7 @@ def lacks(fs):
 
 
 class Images:
-    """Makes the filesystems, and always takes them away again. lacking: {fs: why it has none}."""
+    """Makes the filesystems, and always removes them. lacking: {fs: why it is not available}."""
 
     def __init__(self, fstypes, base, size_bytes):
         self.fstypes = fstypes
@@ -90,7 +90,7 @@ class Images:
         self._without_device(fs, os.stat(loop).st_rdev)
 
     def _without_device(self, fs, disk):
-        """Where files have a device number of no disk, wl is told the disk."""
+        """If files have a device number that is not a disk, wl gets the disk."""
         dev = os.stat(self.mount(fs)).st_dev
         if dev == disk:
             return
@@ -105,7 +105,7 @@ class Images:
         return os.path.join(self.dir, fs)
 
     def device(self, fs):
-        """MAJ:MIN of the filesystem's disk, which the job itself reads."""
+        """MAJ:MIN of the filesystem's disk, from which the job itself reads."""
         if fs in SERVED:
             raise Lacking("its disk is read by the server, not by the job")
         dev = os.stat(self.loops[fs]).st_rdev

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""NFSv4 from this machine to itself: its kernel's own server, and what mountstats says."""
+"""NFSv4 from this machine to itself: the kernel's own server, and mountstats."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import tempfile
 
 NFSD = "/proc/fs/nfsd"
 MODULES = ("nfsd", "nfsv4")
-# The client of a server on its own machine may go past the network, which nobody else's does.
+# The client of a server on its own machine may bypass the network; other clients cannot.
 LOCAL = "/sys/module/nfs/parameters/localio_enabled"
 PROGRAMS = ("modprobe", "exportfs", "rpc.nfsd", "rpc.mountd", "mount.nfs4")
 OPTIONS = "rw,fsid=0,insecure,no_subtree_check"
@@ -42,7 +42,7 @@ def lacks():
 
 
 def own_state(stack):
-    """What the server keeps is its own: nothing of the machine's is touched."""
+    """The server has its own state: nothing of the machine's is changed."""
     for place in "/var/lib/nfs", "/run/rpc_pipefs":
         os.makedirs(place, exist_ok=True)
     run("mount", "-t", "tmpfs", "none", "/var/lib/nfs")
@@ -56,7 +56,8 @@ def own_state(stack):
 
 @contextlib.contextmanager
 def loopback(export, mount, root="no_root_squash"):
-    """export, a directory of a filesystem on disk, at mount. root: what the server makes of it."""
+    """Exports `export`, a directory of a filesystem on disk, and mounts it at mount. root: how
+    the server maps root."""
     with contextlib.ExitStack() as stack:
         own_state(stack)
         if not os.path.exists(f"{NFSD}/threads"):
@@ -70,7 +71,7 @@ def loopback(export, mount, root="no_root_squash"):
         stack.callback(subprocess.run, ["exportfs", "-ua"])
         stack.callback(subprocess.run, ["rpc.nfsd", "0"])
         run("rpc.nfsd", "-N", "3", "-G", "10", "-L", "10", THREADS)
-        # Nobody had anything open that could be claimed again.
+        # There are no open files to reclaim.
         with contextlib.suppress(OSError), open(f"{NFSD}/v4_end_grace", "w", encoding="ascii") as f:
             f.write("Y")
         if os.path.exists(LOCAL):
@@ -83,8 +84,8 @@ def loopback(export, mount, root="no_root_squash"):
 
 
 def mountstats(mount):
-    """Bytes that were read through the cache and past it, and that the server was asked for; and
-    its calls for that, which may pass over holes from 4.2 on."""
+    """Bytes read through the cache, by direct I/O, and requested from the server; and its calls,
+    which may skip holes since 4.2."""
     with open("/proc/self/mountstats", encoding="ascii") as f:
         devices = f.read().split("\ndevice ")
     for text in devices:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The verdicts as JSON, for who puts several kernels side by side.
+"""The verdicts as JSON, for comparing several kernels.
 
     {"kernel", "looks": "cachestat|mincore|both", "cells": [
       {"pattern", "fs", "attempts",
@@ -10,8 +10,8 @@
                            "expected": N|[low, high], "got": N|null, "off_by": pages|null}},
        "wrong": [{"file", "counter", "expected", "got"}]}]}
 
-Counters are summed over the files of a cell; wrong has the first of those that are off. absent:
-null by cachemon's own word, with its reason; a null without one is off, by null.
+Counters are summed over the files of a cell; wrong lists the first ones that are off. absent: null
+in cachemon's report, with its reason; a null without a reason is off, by null.
 """
 
 import json
@@ -22,7 +22,7 @@ WRONG_MAX = 50
 
 
 def plus(a, b):
-    """Sum of two expectations, either of them a number or a range."""
+    """Sum of two expectations, each a number or a range."""
     if isinstance(a, list) or isinstance(b, list):
         a, b = (x if isinstance(x, list) else [x, x] for x in (a, b))
         return [a[0] + b[0], a[1] + b[1]]

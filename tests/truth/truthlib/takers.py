@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""By what pages of the files under test left the page cache. The kernel's own tracepoints say it, which
-share nothing with BPF programs. A cell that is about one kind of eviction is judged only where the kernel
-says that pages left in this way; and a cell that was disturbed tells who did it.
+"""Why pages of the files under test left the page cache, from the kernel's own tracepoints, which share
+nothing with BPF programs. A cell about one kind of eviction is judged only if the kernel reports such
+evictions; a disturbed cell names the disturber.
 
     {inode number: {cause: pages}}
 
-A cause is "kswapd", "direct" or "memcg" (reclaim by a task, for the machine or within a limit), else the
-name of the thread: "kdamond.0", "sh". Kernels whose tracepoint has no order count a folio as one page.
+A cause is "kswapd", "direct" or "memcg" (reclaim by a task, for the machine or within a limit), else
+the name of the thread: "kdamond.0", "sh". If the tracepoint has no order, a folio counts as one page.
 """
 
 import collections
@@ -23,14 +23,14 @@ BUFFER_CPU_KB = 16 << 10
 LINE = re.compile(r"^ *(.+)-(\d+) +\[\d+\] .*?: (mm_\w+): (.*)$")
 DELETED = re.compile(r"ino ([0-9a-f]+) .*?(?:order=(\d+))?$")
 WRITTEN = re.compile(r"^# entries-in-buffer/entries-written: (\d+)/(\d+)")
-# The workload and what works for it: rings, ends of writes. A thread that has ended may have no name.
+# The workload and its helpers: rings, ends of writes. A thread that has ended may have no name.
 OWN = re.compile(r"wl$|fio$|iou-|kworker/|<\.\.\.>$")
 
 
 def count(lines):
-    """What a trace says. None if the kernel had to drop a part of it."""
+    """Counts the events of a trace. None if the kernel dropped a part of it."""
     taken = collections.defaultdict(collections.Counter)
-    inside = {}  # {thread: the scope that it is in}
+    inside = {}  # {thread: its present scope}
     for line in lines:
         written = WRITTEN.match(line)
         if written and written[1] != written[2]:
@@ -58,7 +58,7 @@ def others(taken):
 
 
 class Takers:
-    """Looks at one filesystem. Where the kernel cannot be asked it knows of nothing."""
+    """Observes one filesystem. Without the tracepoints it reports nothing."""
 
     def __init__(self, stack, directory):
         self.instance = None
@@ -73,10 +73,10 @@ class Takers:
             stack.callback(self.instance.end)
 
     def begin(self):
-        """Forgets what was before."""
+        """Discards earlier events."""
         if self.instance:
             self.instance.clear()
 
     def taken(self):
-        """What count() says of the time since. None: nothing is known."""
+        """The result of count() for the time since then. None: not known."""
         return count(self.instance.lines()) if self.instance else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running things: the workload, cachemon around it, and cachemon's report."""
+"""Running programs: the workload, cachemon around it, and cachemon's report."""
 
 import contextlib
 import itertools
@@ -16,11 +16,11 @@ class Limits:
 
 
 class Failed(Exception):
-    """A tool did not do its part; the text says which and why."""
+    """A tool failed; the text names it and the reason."""
 
 
 class Lacking(Exception):
-    """This machine or its kernel does not have what the cell needs; the text says what."""
+    """This machine or its kernel lacks a feature that the cell needs; the text names it."""
 
 
 def check_lacking(done):
@@ -30,7 +30,7 @@ def check_lacking(done):
 
 
 def execute(argv):
-    """Runs argv to its end; takes whatever it started along when this program must stop."""
+    """Runs argv to its end; ends everything it started if this program must stop."""
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
     try:
@@ -45,7 +45,7 @@ def execute(argv):
 
 class Tools:
     def __init__(self, way, work, level="full"):
-        """way: of truthlib/ways.py. level: "default" is what a user gets without options."""
+        """way: of truthlib/ways.py. level: "default" is without options."""
         self.way = way
         self.level = [] if level == "default" else ["--level", level]
         self.cachemon = way.cachemon
@@ -64,7 +64,7 @@ class Tools:
         return done.stdout
 
     def scan(self, *paths):
-        """Pages of each file that are in the cache."""
+        """Cached pages of each file."""
         return [int(n) for n in self.run_wl("scan", *paths).split()]
 
     def watch_argv(self, db, command, job="truth"):
@@ -72,7 +72,7 @@ class Tools:
                              "--db", db, "--job", job, "--", *command)
 
     def watch(self, command):
-        """Runs command under cachemon; returns the database. Without cachemon: just runs it."""
+        """Runs command under cachemon; returns the database. Without cachemon it only runs it."""
         db = self.fresh(".db")
         argv = self.watch_argv(db, command) if self.cachemon else self.way.argv(*command)
         try:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ways to start cachemon and the workload: as root, or as a user with an account of its own, through a
-real sudo or by a copy of the program that has capabilities."""
+"""Ways to start cachemon and the workload: as root, or as a user with a real account, through a
+real sudo or with a copy of the program that has capabilities."""
 
 import os
 import shutil
 
 from syslib.accounts import Accounts
 
-# As docs/privileges.md has the line.
+# As in docs/privileges.md.
 CAPS = "cap_bpf,cap_perfmon,cap_syslog"
 
 
@@ -36,7 +36,7 @@ class User(Root):
             self.cachemon = [self.accounts.with_caps(CAPS)]
 
     def argv(self, *argv):
-        # Neither sudo nor setpriv lets them pass.
+        # Neither sudo nor setpriv passes them on.
         env = [f"{k}={v}" for k, v in os.environ.items() if k.startswith("WL_")]
         if env and argv[0] == self.wl:
             argv = ["env", *env, *argv]
@@ -45,7 +45,7 @@ class User(Root):
     def own(self, *paths):
         for path in paths:
             os.chown(path, self.user.uid, self.user.uid)
-            # Directories above are the test's.
+            # Directories above belong to the test.
             os.chmod(os.path.dirname(path), 0o755)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One guest: QEMU without hardware help, the machine's own root shared with it."""
+"""One guest: QEMU without hardware virtualisation, sharing the machine's own root."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ BASE = "/var/tmp"
 
 
 class Machine:
-    """What QEMU is to be, by Debian's name of the architecture."""
+    """QEMU's machine for each Debian architecture."""
 
     def __init__(self, qemu, console, cpu, cpu_icount):
         self.qemu = qemu
@@ -27,19 +27,21 @@ class Machine:
         self.cpu_icount = cpu_icount
 
 
-# Under icount a "rep movsb" is not one instruction each time. Signing pointers as the architecture
-# has it takes most of an emulated CPU's time.
+# Under icount a "rep movsb" is not always one instruction. The architecture's own pointer
+# authentication takes most of an emulated CPU's time.
 MACHINES = {
     "amd64": Machine(["qemu-system-x86_64", "-machine", "q35"], "ttyS0", "max", "max,-erms,-fsrm"),
     "arm64": Machine(["qemu-system-aarch64", "-machine", "virt,gic-version=3"], "ttyAMA0",
                      "max,pauth-impdef=on,lpa2=off", "max,pauth-impdef=on,lpa2=off"),
 }
 NATIVE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
-# All CPUs in one thread. With one each, QEMU 7.2's cmpxchg16b loses flags, of which kernels die at
-# boot; and without that instruction newer ones have no memory for what a BPF program allocates.
+# All CPUs in one thread. With one thread per CPU, QEMU 7.2's cmpxchg16b loses flags, and kernels
+# crash at boot. Without that instruction newer kernels have no memory for allocations of BPF
+# programs.
 ACCEL = "tcg,thread=single"
 BOOTS = 3
-# The first boot's time, the second's is twice that: some hang at once, a busy machine is only slow.
+# The time for the first boot; the second gets twice that: some hang at once, a busy machine is only
+# slow.
 START_S = 45
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
@@ -49,7 +51,7 @@ CONSOLE_LINES = 8
 
 
 class Died(Exception):
-    """The guest gave no result; the text says what is known of it."""
+    """The guest gave no result; the text has what is known about it."""
 
 
 class TimedOut(Died):
@@ -57,7 +59,7 @@ class TimedOut(Died):
 
 
 def die_with_parent(sig=signal.SIGKILL):
-    """For a child that has just been forked: nothing is left behind by a parent that is killed."""
+    """For a forked child: it does not outlive a parent that is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, sig)
 
 
@@ -77,7 +79,7 @@ class Settings:
 
 
 def script_of(command):
-    """One word is a script, several are a program and its arguments."""
+    """A single word is a script; several words are a program and its arguments."""
     line = command[0] if len(command) == 1 else shlex.join(command)
     return f"cd {shlex.quote(os.getcwd())} || cd /\n{line}\n"
 
@@ -133,7 +135,7 @@ class Guest:
 
     @contextlib.contextmanager
     def share(self, work, tag, directory):
-        """A directory of the machine's; gives QEMU's arguments for it."""
+        """Shares a directory of the machine; returns QEMU's arguments for it."""
         socket = os.path.join(work, tag)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket)
@@ -181,7 +183,7 @@ class Guest:
                 "-append", f"console={m.console} {APPEND} {s.append}".strip()]
 
     def boot(self, work, start_s):
-        """Until the guest ends, by itself or by the clock."""
+        """Waits until the guest ends, by itself or by timeout."""
         with contextlib.ExitStack() as shares:
             shared = {"root": "/", "out": self.out}
             if self.settings.base:
@@ -201,8 +203,7 @@ class Guest:
             raise Died(f"qemu exits {qemu.returncode}: {self.read('qemu')}")
 
     def wait(self, qemu, start_s):
-        """A boot that does not get anywhere is another one's turn; a command that does not end
-        is not."""
+        """A boot that hangs is retried; a command that hangs is not."""
         try:
             qemu.wait(min(start_s, self.settings.timeout_s))
         except subprocess.TimeoutExpired:

@@ -1,12 +1,12 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The guest's first process. The machine's own files are the lower layer of its root, and never
-# written; what it writes is in memory and ends with it. The share "out" holds the settings and the
-# command, and takes what comes back.
+# The guest's first process. The machine's own files are the lower layer of its root and are never
+# written; the guest writes to memory. The share "out" has the settings and the command, and gets the
+# results.
 export PATH=/bin
 /bin/busybox --install -s /bin
-# What the kernel calls when it wants a module.
+# The kernel calls this to load a module.
 printf '#!/bin/sh\nexec chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe
 chmod 755 /sbin/modprobe
 stop() {
@@ -27,7 +27,7 @@ mount -t virtiofs out /out || stop "the share for results does not mount"
 . /out/settings
 layers=/lower
 if [ -n "$BASE" ]; then
-	# Programs of this architecture, over those of the machine's.
+	# Programs of this architecture, over the machine's own.
 	mount -t virtiofs -o ro base /base || stop "the share of the root's base does not mount"
 	layers=/base:/lower
 fi
@@ -58,7 +58,7 @@ for controller in cpu io memory; do
 done
 mkdir -p "/root/lib/modules/$(uname -r)"
 mount --bind "/lower$KERNEL/lib/modules/$(uname -r)" "/root/lib/modules/$(uname -r)"
-# Nothing here makes their nodes in /dev when somebody asks for them.
+# No udev here creates their nodes in /dev.
 chroot /root /sbin/modprobe -q -a loop fuse
 ip link set lo up
 hostname guest
@@ -68,7 +68,7 @@ fi
 
 cut -d' ' -f1 /proc/uptime >/root/out/started
 if [ -n "$FIRST" ]; then
-	# The command takes this process's place, for a service manager; it says itself how it ended.
+	# The command replaces this process, for a service manager; it reports its own status.
 	exec switch_root /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		/bin/sh /out/command </dev/null >/root/out/log 2>&1

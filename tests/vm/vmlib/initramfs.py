@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest's initramfs: busybox, the modules that lead to the shared root, and init.sh."""
+"""A guest's initramfs: busybox, the modules needed for the shared root, and init.sh."""
 
 import gzip
 import os
@@ -15,11 +15,11 @@ UNPACK = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"], ".gz": ["gzip", "-dc"]}
 
 
 def module_files(kernel):
-    """What must be loaded, in order; built-in ones need nothing."""
+    """Modules to load, in order; built-in ones need nothing."""
     release = os.path.basename(kernel)
     files = []
     for name in MODULES:
-        # A kernel without one of them says so when it boots.
+        # A kernel without one of them reports it at boot.
         shown = subprocess.run(["/sbin/modprobe", "-d", kernel, "-S", release, "--show-depends",
                                 name], capture_output=True, text=True).stdout
         files += [line.split()[1] for line in shown.splitlines() if line.startswith("insmod ")]
@@ -37,7 +37,7 @@ def copy_module(source, directory):
 
 
 def make(kernel, path, root):
-    """root: whose busybox it is."""
+    """root: the directory of the busybox."""
     with tempfile.TemporaryDirectory() as tree:
         for name in DIRECTORIES:
             os.mkdir(os.path.join(tree, name))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# What tests/vm/run does inside a guest: what cachemon says it can see, the truth tests on each
-# filesystem, each with its own log and result in /out, and a home on NFS where /out/home asks for it.
-# FS.patterns there names a filesystem and holds the patterns to run on it, FS.level the level of watch.
+# The guest's part of tests/vm/run: the report of cachemon doctor, the truth tests on each filesystem,
+# each with its own log and result in /out, and a home on NFS if /out/home exists. FS.patterns there
+# lists the patterns to run on filesystem FS, FS.level has the level of watch.
 # usage: inside.sh BUILD
 build=$1
 cachemon=$build/cachemon/cachemon

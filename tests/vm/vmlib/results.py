@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a guest gave back, judged by the groups of figures that the doctor names."""
+"""The results of a guest, judged by the groups of figures that the doctor names."""
 
 import json
 import os
@@ -17,18 +17,20 @@ GROUPS = {
     "faults": ("major",),
     "direct reads": ("direct_read_bytes",),
 }
-# What belongs to no figure: the law, the sums, losses, and tools that did not do their part.
+# Errors outside of figures: the law, the sums, losses, and failed tools.
 REST = "the rest"
-# Bytes by what the NFS client says of itself.
+# Bytes by the NFS client's own count.
 MOUNTSTATS = "mountstats"
-# Root has no rights there: what nfs_home.py says, in a guest whose file HOME_OF names the column.
+# Root has no rights there: the output of nfs_home.py, in a guest whose file HOME_OF names the
+# column.
 HOME = "NFS home"
 HOME_OF = "home"
 GROUP_OF = {column: group for group, columns in GROUPS.items() for column in columns}
 
 
 class Verdict:
-    """One group on one filesystem: exact, off, failed, absent, or unseen (no pattern told it)."""
+    """One group on one filesystem: exact, off, failed, absent, or unseen (covered by no
+    pattern)."""
 
     def __init__(self, state, text=None, why=None):
         self.state = state
@@ -40,7 +42,7 @@ class Verdict:
 
 
 class Absent(Exception):
-    """Nothing is measured here; the text says why."""
+    """Nothing is measured here; the text gives the reason."""
 
 
 def read_json(path):
@@ -71,7 +73,7 @@ class Guest:
         return os.path.join(self.out, name)
 
     def why_broken(self):
-        """Why nothing here can be judged: the guest itself, or a watch and a doctor at odds."""
+        """Why nothing here can be judged: the guest failed, or watch and doctor disagree."""
         if not self.doctor:
             return f"doctor says nothing: {read_text(self.path('doctor.err')) or 'no output'}"
         status = read_text(self.path("watch.status"))
@@ -84,7 +86,7 @@ class Guest:
         return None
 
     def missing(self, group):
-        """Why the doctor says that a group is not measured; None: it is measured."""
+        """The doctor's reason why a group is not measured; None: it is measured."""
         if not self.doctor["watch"]["possible"]:
             return self.doctor["watch"]["reason"]
         for entry in self.doctor["groups"]:
@@ -93,7 +95,7 @@ class Guest:
         return None
 
     def judge(self, fs):
-        """Verdict by group. Absent where the filesystem is not there."""
+        """Verdict by group. Absent if the filesystem is not available."""
         if self.broken:
             return {REST: Verdict("failed", why=self.broken)}
         absent = read_text(self.path(fs + ".absent"))
@@ -115,7 +117,7 @@ class Guest:
         return verdicts
 
     def judge_whole(self, fs, cells):
-        """What belongs to no figure; and each pattern that was asked for has to be there."""
+        """Errors outside of figures; every requested pattern must be there."""
         ran = {c["pattern"] for c in cells}
         lacking = [p for p in read_text(self.path(fs + ".patterns")).split() if p not in ran]
         if not lacking:
@@ -150,7 +152,7 @@ def judge_rest(cells):
 
 
 def judge_part(log):
-    """A part of the tests by its lines."""
+    """The counts of a part of the tests, from its output."""
     wrong = [line for line in log.splitlines() if line.startswith("FAILED")]
     if wrong or not re.search(r"^[1-9]\d* passed, 0 failed", log, re.MULTILINE):
         return Verdict("failed", why="; ".join(wrong) or log.splitlines()[-1:] or "no output")
@@ -158,7 +160,7 @@ def judge_part(log):
 
 
 def notes_of(cell):
-    """What is wrong in a cell beside its figures."""
+    """Errors of a cell besides its figures."""
     if cell["state"] != "off":
         return []
     notes = [n for n in cell["notes"] if not n.startswith(("kept: ", "probe "))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests/vm/run prints: the table, the reasons, the hooks, and what is wrong."""
+"""The output of tests/vm/run: the table, the reasons, the hooks, and the errors."""
 
 from . import results
 
@@ -57,7 +57,7 @@ class Table:
 
 
 def show_hooks(guests):
-    """Role by role, what each kernel offered. guests: {kernel: results.Guest}."""
+    """For each role, the hook on each kernel. guests: {kernel: results.Guest}."""
     roles = {}
     for kernel, guest in guests.items():
         for role in guest.doctor.get("roles", []):

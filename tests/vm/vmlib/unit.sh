@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # The first process of a guest: a machine that systemd boots, with cachemon and its unit installed.
-# A service watches another, by the unit, and leaves what was seen in /out. Wants CACHEMON and REPO.
+# A service started from the unit watches another one and writes its results to /out. Needs CACHEMON
+# and REPO.
 cp "$CACHEMON" /usr/local/bin/cachemon
 cp "$REPO/examples/systemd/cachemon@.service" /etc/systemd/system/
 mkdir -p /run/systemd/system
 cd /run/systemd/system || exit
-# Under emulation a whole machine takes minutes to come up; what is wanted here is the service manager.
+# A whole machine takes minutes to boot under emulation; only the service manager is needed here.
 rm -rf /lib/systemd/system/*.target.wants /etc/systemd/system/*.wants /lib/systemd/system-generators \
 	/.dockerenv
 mkfifo /run/go /run/done
@@ -41,7 +42,7 @@ cat >/run/proof.sh <<'PROOF'
 unit="cachemon@$(systemd-escape --path /system.slice/nightly.service).service"
 db=/var/lib/cachemon/cachemon.db
 systemctl start nightly.service "$unit"
-# The first interval is in the database: the probes are on and what is not needed was given up.
+# The first interval is in the database: the probes are on and unneeded privileges were dropped.
 until [ "$(sqlite3 "file:$db?mode=ro" 'SELECT count(*) FROM interval' 2>/dev/null || echo 0)" -gt 0 ]
 do
 	systemctl is-active --quiet "$unit" || break

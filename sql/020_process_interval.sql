@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 19. How long each process of the job waited for the page cache in each interval. An interval has
+-- Schema 20. How long each process of the job waited for the page cache in each interval. An interval has
 -- the 64 processes that waited longest; the rest of the job's stall_ns was in other processes. Runs recorded
 -- before have none.
 
