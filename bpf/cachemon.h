@@ -24,6 +24,7 @@
 #define NR_EVICTORS	4096
 #define NR_WAITS	2048 /* files that the job waited for in an interval */
 #define NR_ADDERS	1024
+#define NR_WAITERS	1024 /* processes that waited in one interval */
 #define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
@@ -288,6 +289,14 @@ struct adder_key {
 	char comm[COMM_BYTES];
 	__u32 generation; /* of the rows: 0 or 1 */
 	__u32 does;	  /* enum evictor_does */
+};
+
+/* How long a process of the job waited in one interval, by its process id as cachemon sees it. The
+ * sums over all processes are the job's stall_ns and stalls. */
+struct waiter {
+	__u64 stall_ns;
+	__u64 stalls;
+	char comm[COMM_BYTES]; /* of its first thread */
 };
 
 /* Facts of a whole job since the start of the run. */

@@ -231,6 +231,7 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct sched_entity se;
+	char comm[16];
 };
 /* Before 5.14. */
 struct task_struct___state {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Counts of an event outside its own row: the name of a file below an overlay, and events that end
- * later: a fault, or a wait for a file that may no longer exist by then.
+ * later: a fault, or a wait for a file that may no longer exist by then. Also counts waits by
+ * process.
  */
 #ifndef COUNTS_BPF_H
 #define COUNTS_BPF_H
 
 #include "bpf/state/live.bpf.h"
+#include "bpf/state/pid_ns.bpf.h"
 #include OF_BUILD(live_rows.bpf.h)
 
 /* A file that an overlay opened below itself has the overlay's path. */
@@ -26,6 +28,44 @@ static __always_inline void counts_add(struct counts_at at, enum counter c, __s6
 		shared_row_add(at.row, c, n);
 }
 
+static __always_inline struct waiter *waiter_find(__u32 epoch, __u32 tgid)
+{
+	return epoch & 1 ? bpf_map_lookup_elem(&waiters_b, &tgid)
+			 : bpf_map_lookup_elem(&waiters_a, &tgid);
+}
+
+static __noinline struct waiter *waiter_make(struct task_struct *t, __u32 epoch, __u32 tgid)
+{
+	struct task_struct *first = READ(t, group_leader);
+	struct waiter made = {};
+
+	bpf_probe_read_kernel(made.comm, sizeof(made.comm), &first->comm);
+	if (epoch & 1)
+		bpf_map_update_elem(&waiters_b, &tgid, &made, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(&waiters_a, &tgid, &made, BPF_NOEXIST);
+	return waiter_find(epoch, tgid);
+}
+
+/* The running task's waits that a row has just got: its process's, too. */
+GLOBAL int waiter_note(struct live *l, __u64 stall_ns, __u64 stalls)
+{
+	struct task_struct *t;
+	struct waiter *w;
+	__u32 tgid;
+
+	if (!l || !stalls || l->s.job != JOB_WATCHED)
+		return 0;
+	t = CAST(task_struct, l->task);
+	tgid = tgid_in(&shared.own_pids, t);
+	w = waiter_find(l->epoch, tgid) ?: waiter_make(t, l->epoch, tgid);
+	if (!w)
+		return 0;
+	__sync_fetch_and_add(&w->stall_ns, stall_ns);
+	__sync_fetch_and_add(&w->stalls, stalls);
+	return 0;
+}
+
 /* Waiting for a file, and one more of kind (C_NR: no other counter). */
 static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
 				  __u64 stall_ns, __u64 stalls)
@@ -35,6 +75,7 @@ static __noinline int wait_charge(struct live *l, const struct file_key *file, e
 	counts_add(at, kind, 1);
 	counts_add(at, C_stall_ns, stall_ns);
 	counts_add(at, C_stalls, stalls);
+	waiter_note(l, stall_ns, stalls);
 	if (stalls)
 		stall_charged(l, file);
 	return 0;

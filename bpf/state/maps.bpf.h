@@ -101,6 +101,22 @@ struct {
 	__type(value, __u64);
 } adders SEC(".maps");
 
+/* Processes of the job that waited, in generations like rows. When a map is full, a process has no
+ * entry: its time is what the entries lack of the job's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITERS);
+	__type(key, __u32);
+	__type(value, struct waiter);
+} waiters_a SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_WAITERS);
+	__type(key, __u32);
+	__type(value, struct waiter);
+} waiters_b SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, JOB_NR);

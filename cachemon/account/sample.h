@@ -72,6 +72,12 @@ struct sample_evictions {
 	uint64_t adders_full;
 };
 
+/* A process of the job that waited in the interval. */
+struct sample_waiter {
+	uint32_t pid;
+	struct waiter waited;
+};
+
 /* Absolute values since the start of the run. */
 struct sample_job {
 	uint64_t cpu_ns;
@@ -146,6 +152,8 @@ struct sample {
 	size_t nr_filesystems;
 	const struct sample_evictions *evictions; /* NULL: not seen */
 	const struct sample_machine *machine;	  /* NULL: not measured */
+	const struct sample_waiter *waiters;	  /* those that waited longest, these first */
+	size_t nr_waiters;
 	struct sample_job jobs[JOB_NR];
 	/* For the watched job since the start of the run; NULL: not recorded. The store notes
 	 * what it has written of it. */

@@ -94,6 +94,11 @@ bool terminal_is_ascii(FILE *out)
 	return fd >= 0 && isatty(fd) && !terminal_locale_is_utf8();
 }
 
+bool terminal_text_is_ascii(FILE *out)
+{
+	return fileno(out) >= 0 && !terminal_locale_is_utf8();
+}
+
 void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX])
 {
 	/* No quotes: in a command they would start or end a word. */

@@ -76,6 +76,8 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 		{"waits_b", NR_WAITS,
 		 HASH_EXTRA + sizeof(struct file_key) + sizeof(struct wait_row), 0},
 		{"adders", NR_ADDERS, HASH_EXTRA + sizeof(struct adder_key) + 8, 0},
+		{"waiters_a", NR_WAITERS, HASH_EXTRA + 8 + sizeof(struct waiter), 0},
+		{"waiters_b", NR_WAITERS, HASH_EXTRA + 8 + sizeof(struct waiter), 0},
 		{"lives", 1, sizeof(struct live) * nr_cpus, 0},
 		{"cells", (uint64_t)2 * CELLS_NR, sizeof(struct cell) * nr_cpus, 0},
 		{"uring_reads", NR_URING, sizeof(struct uring_read), 0},

@@ -91,6 +91,7 @@ void sampler_free(struct sampler *s)
 	cgroup_names_free(s->cgroups);
 	free(s->evictions);
 	free(s->adders);
+	free(s->waiters);
 	free(s);
 }
 
@@ -319,11 +320,13 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
  */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
-	int r = probe_set_sweep_cells(s->set, generation), evictions, waits;
+	int r = probe_set_sweep_cells(s->set, generation), others, waits;
 
 	if (r)
 		return r;
-	evictions = sampler_evictions_drain(s, generation);
+	others = sampler_evictions_drain(s, generation);
+	r = sampler_waiters_drain(s, generation);
+	others = others ? others : r;
 	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
 	if (last && !r)
 		r = probe_set_sweep_names(s->set, NAMES_OF_ALL);
@@ -334,7 +337,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 	waits = waits_drain(
 		s, bpf_map__fd(generation ? s->skel->maps.waits_b : s->skel->maps.waits_a));
 	r = r ? r : waits;
-	return r ? r : evictions;
+	return r ? r : others;
 }
 
 int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
@@ -346,6 +349,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
+	s->nr_waiters = 0;
 	s->nr_waits = 0;
 	sampler_evictions_begin(s);
 	/* Done last, so that the generation's lookups match the bytes read so far. After
@@ -384,6 +388,9 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		sampler_evictions_end(s, &s->seen);
 		out->evictions = &s->seen;
 	}
+	sampler_waiters_end(s);
+	out->waiters = s->waiters;
+	out->nr_waiters = s->nr_waiters;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
 	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;

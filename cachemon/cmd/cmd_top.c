@@ -47,11 +47,13 @@ static const struct option_spec options[] = {
 	{{"level", OPT_LEVEL, "cold|full|auto", 0, "Same as for watch (default: auto)", 0},
 	 VALUE_CHOICE},
 	OPTIONS_HEADING("How:"),
-	{{"rows", OPT_ROWS, "runs|jobs|directories|files", 0, "Which table to show first", 0},
+	{{"rows", OPT_ROWS, "runs|jobs|directories|files|processes", 0, "Which table to show first",
+	  0},
 	 VALUE_CHOICE},
 	{{"sort", OPT_SORT,
-	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|name", 0,
-	  "Order the rows by this column (default: misses)", 0},
+	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|waits|"
+	  "name",
+	  0, "Order the rows by this column (default: misses)", 0},
 	 VALUE_CHOICE},
 	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one per interval", 0}, VALUE_NONE},
 	{{"frames", OPT_FRAMES, "N", 0, "With --batch: write this many frames", 0}, VALUE_NUMBER},
@@ -150,7 +152,7 @@ static void check_options(struct argp_state *state, struct top_options *o)
 
 static error_t parse_view(int key, char *arg, struct argp_state *state)
 {
-	static const char *const rows[] = {"runs", "jobs", "directories", "files"};
+	static const char *const rows[] = {"runs", "jobs", "directories", "files", "processes"};
 	struct top_options *o = state->input;
 	struct top_view view = top_view_new();
 	size_t index = 0;
@@ -169,8 +171,9 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 		o->sort = arg;
 		return 0;
 	case OPT_ROWS:
-		if (parse_enum(arg, rows, 4, &index))
-			usage_reject(state, "--rows", arg, "runs, jobs, directories or files");
+		if (parse_enum(arg, rows, TOP_NR_LEVELS, &index))
+			usage_reject(state, "--rows", arg,
+				     "runs, jobs, directories, files or processes");
 		o->level = (enum top_level)index;
 		return 0;
 	default:

@@ -315,8 +315,8 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 #define FILESYSTEM_COLUMNS                                                                         \
 	"SELECT type, mount, cover, why, dev_major, dev_minor, files, files_estimated, "
 #define DEVICE_HAS(column)                                                                         \
-	"(SELECT d." column " FROM device d WHERE d.run_id = ?2 AND d.dev_major = "                \
-	"filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
+	"(SELECT d." column " FROM device d JOIN job ON job.run_id = d.run_id WHERE job.id = ?1 "  \
+	"AND d.dev_major = filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
 
 struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 {
@@ -339,7 +339,7 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	int ret;
 	/* Older databases have no devices, or not their reads. */
 	static const char *const by_age[] = {
-		FILESYSTEM_COLUMNS "iif(?2, NULL, NULL), NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS "NULL, NULL, NULL, NULL",
 		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", NULL, NULL, NULL",
 		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", " DEVICE_HAS(
 			"name") ", " DEVICE_HAS("reads") ", " DEVICE_HAS("read_ms"),
@@ -369,7 +369,6 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->device = rows_bytes(&r);
 		f->device_reads = rows_i64(&r);
 		f->device_read_ms = rows_i64(&r);
-		f->read_ahead_kb = rows_i64(&r);
 		model_rows_counts(&r, &f->counts);
 		f->counts.bounds = f->dev_major.known ? bounds_of_row(&m->run) |
 								bounds_of_fstype(&m->run, &f->type)

@@ -48,8 +48,9 @@ static char *inert_of(bool *failed, const char *fmt, va_list args)
 void doc_begin(struct doc *d, const char *fmt, ...)
 {
 	char *title = INERT_ARGS(&d->failed, fmt);
-	FILE *plain =
-		terminal_is_ascii(d->looks_like ?: d->out) ? terminal_plain_stream(d->out) : NULL;
+	FILE *at = d->looks_like ?: d->out;
+	bool ascii = d->plain_text ? terminal_text_is_ascii(at) : terminal_is_ascii(at);
+	FILE *plain = ascii ? terminal_plain_stream(d->out) : NULL;
 
 	if (plain) {
 		d->terminal = d->out;

@@ -103,8 +103,9 @@ struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
 	FILE *looks_like; /* its width and characters are used; NULL: those of out */
-	FILE *terminal;	  /* that shows ASCII alone, where out leads to it; NULL: out is the end */
-	void *state;	  /* of the renderer */
+	bool plain_text; /* follows the locale wherever it goes; other formats only on a terminal */
+	FILE *terminal;	 /* that shows ASCII alone, where out leads to it; NULL: out is the end */
+	void *state;	 /* of the renderer */
 	bool failed;
 };
 

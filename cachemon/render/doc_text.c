@@ -462,7 +462,7 @@ struct doc doc_text(FILE *out)
 		.facts = text_facts, .steps = text_steps,
 	};
 
-	return (struct doc){.ops = &ops, .out = out};
+	return (struct doc){.ops = &ops, .out = out, .plain_text = true};
 }
 
 /* A blank line if the previous block was of another kind. */
@@ -531,5 +531,5 @@ struct doc doc_screen(FILE *out)
 		.facts = screen_facts, .steps = screen_steps,
 	};
 
-	return (struct doc){.ops = &ops, .out = out};
+	return (struct doc){.ops = &ops, .out = out, .plain_text = true};
 }

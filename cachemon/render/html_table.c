@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/cleanup.h"
+#include "cachemon/render/glossary.h"
+
 enum { LONG = 40 };
 
 static const char *cell_class(enum doc_align align)
@@ -39,13 +42,29 @@ static void put_link(FILE *out, const char *text)
 	fputs("</a>", out);
 }
 
-static void put_cell(FILE *out, enum doc_align align, bool first, const char *text)
+/* The glossary's definition of a word, as a tooltip. */
+static void put_title(FILE *out, const char *name)
+{
+	_cleanup_free_ char *text = glossary_find(name);
+
+	if (!text)
+		return;
+	fputs(" title=\"", out);
+	html_text(out, text);
+	putc('"', out);
+}
+
+/* own: the row's header is a word of the program, not the name of a file or a job. */
+static void put_cell(FILE *out, enum doc_align align, bool first, bool own, const char *text)
 {
 	/* A long name may wrap anywhere. */
 	if (align == DOC_LEFT && strlen(text) > LONG)
 		align = DOC_WRAP;
 	/* A row's subject is its header, for screen readers. */
-	fprintf(out, first ? "<th scope=\"row\"%s>" : "<td%s>", cell_class(align));
+	fprintf(out, first ? "<th scope=\"row\"%s" : "<td%s", cell_class(align));
+	if (first && own)
+		put_title(out, text);
+	putc('>', out);
 	if (align == DOC_BAR)
 		put_bar(out, strtod(text, NULL));
 	else if (align == DOC_LINK && *text)
@@ -64,8 +83,10 @@ static void put_head(FILE *out, const struct doc_table *t)
 		const char *name = t->columns[c].name;
 
 		/* An empty header cell is a plain cell. */
-		fprintf(out, *name ? "<th scope=\"col\"%s>" : "<td%s>",
+		fprintf(out, *name ? "<th scope=\"col\"%s" : "<td%s",
 			cell_class(t->columns[c].align));
+		put_title(out, name);
+		putc('>', out);
 		html_text(out, name);
 		fputs(*name ? "</th>" : "</td>", out);
 	}
@@ -92,7 +113,8 @@ void html_table(struct doc *d, const struct doc_table *t)
 	for (size_t row = 0; row + t->nr_columns <= t->nr_cells; row += t->nr_columns) {
 		fputs("<tr>", d->out);
 		for (size_t c = 0; c < t->nr_columns; c++)
-			put_cell(d->out, t->columns[c].align, c == 0, t->cells[row + c]);
+			put_cell(d->out, t->columns[c].align, c == 0, !own_line && !t->things,
+				 t->cells[row + c]);
 		fputs("</tr>\n", d->out);
 	}
 	fputs("</tbody></table></div>\n", d->out);
@@ -109,7 +131,9 @@ enum { WIDE = 1000 };
 
 static void put_head_cell(FILE *out, const char *text)
 {
-	fputs("<th scope=\"col\" class=\"r\">", out);
+	fputs("<th scope=\"col\" class=\"r\"", out);
+	put_title(out, text);
+	putc('>', out);
 	html_text(out, text);
 	fputs("</th>", out);
 }

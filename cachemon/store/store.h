@@ -25,6 +25,7 @@ struct store_limits {
 	uint64_t quarter_ns;	/* rows of this length */
 	unsigned int file_rows; /* files per merged row */
 	unsigned int directory_rows;
+	unsigned int process_rows;
 	unsigned int merges; /* merges per transaction */
 };
 

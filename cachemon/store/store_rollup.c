@@ -36,6 +36,7 @@ struct store_limits store_limits_default(void)
 		.quarter_ns = 900 * second,
 		.file_rows = 256,
 		.directory_rows = 64,
+		.process_rows = 64,
 		.merges = 4,
 	};
 }
@@ -84,7 +85,8 @@ static void run_ids(struct store *st, enum statement s, const int64_t *ids, int 
 static void merge_interval(struct store *st, int64_t target, int64_t source)
 {
 	static const enum statement steps[] = {S_MERGE_INTERVAL,  S_MERGE_JOB,	   S_MERGE_FILE,
-					       S_MERGE_DIRECTORY, S_MERGE_MACHINE, S_MERGE_PASS};
+					       S_MERGE_DIRECTORY, S_MERGE_MACHINE, S_MERGE_PASS,
+					       S_MERGE_PROCESS};
 	const int64_t both[] = {target, source};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
@@ -105,10 +107,12 @@ static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint
 	} else {
 		const int64_t trim[] = {t->target, st->limits.file_rows};
 		const int64_t trim_directories[] = {t->target, st->limits.directory_rows};
+		const int64_t trim_processes[] = {t->target, st->limits.process_rows};
 
 		if (t->target) {
 			run_ids(st, S_MERGE_TRIM, trim, 2);
 			run_ids(st, S_MERGE_TRIM_DIRECTORIES, trim_directories, 2);
+			run_ids(st, S_MERGE_TRIM_PROCESSES, trim_processes, 2);
 		}
 		t->target = c.id;
 		t->bucket = c.start_ns / bucket_ns;

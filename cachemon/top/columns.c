@@ -18,6 +18,7 @@ static const struct top_column_info columns[TOP_NR_COLUMNS] = {
 	[TOP_READ] = {"read", "READ/s", "bytes returned by reads", 9, false},
 	[TOP_REFAULTS] = {"refaults", "REFAULTS/s", "evicted pages read again", 11, false},
 	[TOP_CPU] = {"cpu", "CPU", "CPUs the job kept busy", 6, false},
+	[TOP_WAITS] = {"waits", "WAITS/s", "times that tasks slept", 8, false},
 };
 
 const struct top_column_info *top_column_info(enum top_column c)
@@ -42,7 +43,7 @@ static struct opt_i64 whole_of(struct opt_f64 v)
 }
 
 /* A value above 0 must not appear as 0. */
-static struct shown show_pages(struct opt_f64 rate)
+static struct shown show_rate(struct opt_f64 rate)
 {
 	struct opt_i64 whole = whole_of(rate);
 	struct shown ret = {"-"};
@@ -54,12 +55,12 @@ static struct shown show_pages(struct opt_f64 rate)
 	return ret;
 }
 
-static struct top_figure pages_per_second(const struct counts *c, enum counter which,
-					  struct opt_i64 v, int64_t duration_ns)
+static struct top_figure number_per_second(const struct counts *c, enum counter which,
+					   struct opt_i64 v, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(v, duration_ns)};
 
-	f.shown = show_least(show_about(show_pages(f.value), counts_estimated(c, which)),
+	f.shown = show_least(show_about(show_rate(f.value), counts_estimated(c, which)),
 			     counts_lower_bound(c, which));
 	return f;
 }
@@ -111,15 +112,15 @@ struct top_figure top_column_figure(enum top_column column, const struct top_row
 	case TOP_HITS:
 		return share_figure(d.hit_ratio, c->sliced);
 	case TOP_MISSES:
-		return pages_per_second(c, C_misses, counts_get(c, C_misses), duration_ns);
+		return number_per_second(c, C_misses, counts_get(c, C_misses), duration_ns);
 	case TOP_LOOKUPS:
-		return pages_per_second(c, C_lookups, counts_get(c, C_lookups), duration_ns);
+		return number_per_second(c, C_lookups, counts_get(c, C_lookups), duration_ns);
 	case TOP_WAITED:
 		return waited_per_second(c, duration_ns);
 	case TOP_PREFETCHED:
-		return pages_per_second(c, C_prefetched_sync, d.prefetched_pages, duration_ns);
+		return number_per_second(c, C_prefetched_sync, d.prefetched_pages, duration_ns);
 	case TOP_EVICTED:
-		return pages_per_second(c, C_evicted_other, d.evicted_pages, duration_ns);
+		return number_per_second(c, C_evicted_other, d.evicted_pages, duration_ns);
 	case TOP_ACCURACY:
 		return share_figure(d.accuracy, c->sliced);
 	case TOP_WASTED:
@@ -127,9 +128,11 @@ struct top_figure top_column_figure(enum top_column column, const struct top_row
 	case TOP_READ:
 		return bytes_per_second(c, C_read_bytes, counts_get(c, C_read_bytes), duration_ns);
 	case TOP_REFAULTS:
-		return pages_per_second(c, C_refaults, counts_get(c, C_refaults), duration_ns);
+		return number_per_second(c, C_refaults, counts_get(c, C_refaults), duration_ns);
 	case TOP_CPU:
 		return cpus_figure(row->cpu_ns, duration_ns);
+	case TOP_WAITS:
+		return number_per_second(c, C_stalls, counts_get(c, C_stalls), duration_ns);
 	default:
 		return (struct top_figure){.shown = {"-"}};
 	}

@@ -42,14 +42,15 @@ static int by_order(const void *a, const void *b, void *arg)
 	const struct top_frame_row *x = a;
 	const struct top_frame_row *y = b;
 	const struct top_view *v = arg;
-	int way = top_column_info(v->sort)->worst_is_least == v->reversed ? -1 : 1;
+	enum top_column sort = top_view_order(v);
+	int way = top_column_info(sort)->worst_is_least == v->reversed ? -1 : 1;
 	int order = 0;
 
 	if (x->row->first != y->row->first)
 		return x->row->first ? -1 : 1;
 	if (x->row->last != y->row->last)
 		return x->row->last ? 1 : -1;
-	if (v->sort == TOP_NAME)
+	if (sort == TOP_NAME)
 		order = strcmp(x->name, y->name);
 	else if (x->key.known != y->key.known)
 		return x->key.known ? -1 : 1;
@@ -90,7 +91,8 @@ static int make_rows(struct top_frame *f, const struct top_row *rows, size_t nr,
 		row->name = name_of(&f->arena, row->row);
 		if (!row->name)
 			return -ENOMEM;
-		row->key = top_column_figure(v->sort, row->row, f->moment->duration_ns, page_size)
+		row->key = top_column_figure(top_view_order(v), row->row, f->moment->duration_ns,
+					     page_size)
 				   .value;
 		kept += !*v->filter || strcasestr(row->name, v->filter);
 	}
@@ -111,7 +113,9 @@ int top_frame_make(const struct top_moment *m, const struct top_view *v, struct 
 	by_waiting.reversed = false;
 	if (make_rows(&f, m->rows, m->nr_rows, v, &f.rows, &f.nr_rows) ||
 	    (m->files &&
-	     make_rows(&f, m->files, m->nr_files, &by_waiting, &f.files, &f.nr_files))) {
+	     make_rows(&f, m->files, m->nr_files, &by_waiting, &f.files, &f.nr_files)) ||
+	    (m->processes && make_rows(&f, m->processes, m->nr_processes, &by_waiting, &f.processes,
+				       &f.nr_processes))) {
 		arena_free(&f.arena);
 		return -ENOMEM;
 	}

@@ -22,6 +22,8 @@ struct top_frame {
 	size_t nr_filtered;	     /* rows that the filter hides */
 	struct top_frame_row *files; /* the files waited for longest, next to them */
 	size_t nr_files;
+	struct top_frame_row *processes;
+	size_t nr_processes;
 	size_t cursor;			 /* 0 if absent */
 	const struct top_series *job;	 /* of the watched job; NULL: not loaded */
 	const struct top_series *chosen; /* of the chosen row; NULL: not loaded */

@@ -266,6 +266,102 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
 	return 0;
 }
 
+/* Older databases have no rows of processes. */
+static bool has_processes(sqlite3 *db, struct arena *a)
+{
+	struct rows r = rows_begin(
+		db, a, "SELECT count(*) FROM sqlite_schema WHERE name = 'process_interval'", 0,
+		NULL);
+	bool has = rows_next(&r) && rows_value(&r, 0);
+
+	rows_finish(&r);
+	return has;
+}
+
+/* Of a process only its waits are known. */
+static struct counts waits(int64_t stall_ns, int64_t stalls)
+{
+	struct counts c = {0};
+
+	c.c[C_stall_ns] = stall_ns;
+	c.c[C_stalls] = stalls;
+	c.known[C_stall_ns] = c.known[C_stalls] = true;
+	return c;
+}
+
+static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *set,
+			  struct errtext *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < m->nr_window && !ret; i++) {
+		struct rows r = rows_begin(db, &m->arena,
+					   "SELECT pid, stall_ns, stalls, CAST(pid || ' ' || "
+					   "coalesce(command, '') AS BLOB) FROM process_interval "
+					   "WHERE interval_id = ?1",
+					   1, &m->history[i].id);
+
+		for (int n = 0; n < ROWS_MAX && rows_next_of(&r, set->nr, set->room); n++) {
+			struct top_row *row = &set->rows[set->nr++];
+			int64_t stall_ns;
+
+			*row = (struct top_row){.id = rows_value(&r, 0), .lead = ""};
+			stall_ns = rows_value(&r, 0);
+			row->counts = waits(stall_ns, rows_value(&r, 0));
+			row->name = rows_bytes(&r);
+			/* 0 is the rest. */
+			row->id = row->id ? row->id : UNKNOWN;
+		}
+		ret = model_rows_end(&r, err);
+	}
+	set->nr = fold_rows(set->rows, set->nr);
+	return ret;
+}
+
+/* What the rows lack of the job's waiting; false: nothing, or that is not known. */
+static bool make_other_processes(const struct top_moment *m, const struct file_set *set,
+				 struct top_row *ret)
+{
+	struct opt_i64 ns = counts_get(&m->jobs[0].counts, C_stall_ns);
+	struct opt_i64 stalls = counts_get(&m->jobs[0].counts, C_stalls);
+
+	for (size_t i = 0; i < set->nr; i++) {
+		ns.value -= set->rows[i].counts.c[C_stall_ns];
+		stalls.value -= set->rows[i].counts.c[C_stalls];
+	}
+	*ret = (struct top_row){.lead = set->nr ? "[all other processes]"
+						: "[processes not recorded]",
+				.last = true,
+				.counts = waits(ns.value, stalls.value)};
+	return ns.known && stalls.known && (ns.value > 0 || stalls.value > 0);
+}
+
+int top_processes_load(sqlite3 *db, struct top_moment *m, struct top_row **ret_rows, size_t *ret_nr,
+		       struct errtext *err)
+{
+	struct file_set set = {0};
+	struct top_row rest;
+	int ret = 0;
+
+	if (!m->nr_jobs)
+		return 0;
+	if (has_processes(db, &m->arena))
+		set.room = count_rows(
+			db, m, "SELECT count(*) FROM process_interval WHERE interval_id = ?1");
+	set.rows = arena_alloc(&m->arena, (set.room + 1) * sizeof(*set.rows));
+	if (!set.rows)
+		return model_no_memory(err);
+	if (set.room)
+		ret = take_processes(db, m, &set, err);
+	if (make_other_processes(m, &set, &rest))
+		set.rows[set.nr++] = rest;
+	for (size_t i = 0; i < set.nr; i++)
+		top_counts_finish(m, &set.rows[i].counts, bounds_of_row(&m->model.run));
+	*ret_rows = set.rows;
+	*ret_nr = set.nr;
+	return ret;
+}
+
 /* The jobs of the runs of a database, each over its whole run. Only the newest runs, which
  * limits the cost of a refresh. */
 static int64_t first_run(sqlite3 *db, struct arena *a)

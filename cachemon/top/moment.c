@@ -247,10 +247,14 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 		ret = load_jobs(db, m, err);
 	if (!ret && ask->level == TOP_RUNS)
 		ret = top_runs_load(db, m, err);
-	if (!ret && ask->level > TOP_JOBS && m->nr_window)
+	if (!ret && ask->level == TOP_PROCESSES && m->nr_window)
+		ret = top_processes_load(db, m, &m->rows, &m->nr_rows, err);
+	else if (!ret && ask->level > TOP_JOBS && m->nr_window)
 		ret = top_rows_load(db, ask->level, m, &m->rows, &m->nr_rows, err);
 	if (!ret && ask->files && m->nr_window)
 		ret = top_rows_load(db, TOP_FILES, m, &m->files, &m->nr_files, err);
+	if (!ret && ask->files && m->nr_window)
+		ret = top_processes_load(db, m, &m->processes, &m->nr_processes, err);
 	if (ret)
 		return ret;
 	finish_jobs(m);

@@ -44,6 +44,8 @@ struct top_moment {
 	size_t nr_rows;
 	struct top_row *files; /* next to the rows of another level; NULL: not requested */
 	size_t nr_files;
+	struct top_row *processes; /* beside them, too */
+	size_t nr_processes;
 	struct arena arena;
 };
 
@@ -62,7 +64,7 @@ struct top_ask {
 	enum top_level level;
 	int64_t at_ns; /* or TOP_NEWEST */
 	int steps;
-	bool files; /* loaded too, whatever the level */
+	bool files; /* and processes: loaded too, whatever the level */
 };
 
 struct sqlite3;
@@ -101,6 +103,10 @@ void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned in
 /* Directories or files, and the rest without a row. */
 int top_rows_load(struct sqlite3 *db, enum top_level level, struct top_moment *m,
 		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err);
+
+/* Processes that waited, and the rest of the job's waiting. */
+int top_processes_load(struct sqlite3 *db, struct top_moment *m, struct top_row **ret_rows,
+		       size_t *ret_nr, struct errtext *err);
 
 /* The jobs of the newest runs. */
 int top_runs_load(struct sqlite3 *db, struct top_moment *m, struct errtext *err);

@@ -11,6 +11,9 @@
 /* Minimum height for a sparkline in the head, and rows that a table keeps next to the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
 
+/* Below the files, one line in this many is for processes, at least this many, with a heading. */
+enum { PROCESSES_SHARE = 3, PROCESSES_LEAST = 4 };
+
 /* The share of a line for paths, which are longer than names of jobs. */
 enum { PATH_SHARE = 3 };
 
@@ -43,7 +46,7 @@ static struct layout lay_out(const struct top_view *v, const struct top_paper *p
 	left = paper->rows - l.heading - 1 - (paper->keys ? 1 : 0);
 	if (left < 0)
 		left = 0;
-	if (v->detail && left > TABLE_ROWS_LEAST) {
+	if (v->detail && v->level != TOP_PROCESSES && left > TABLE_ROWS_LEAST) {
 		l.detail_rows = top_detail_rows(paper->columns);
 		if (l.detail_rows > left - TABLE_ROWS_LEAST)
 			l.detail_rows = left - TABLE_ROWS_LEAST;
@@ -122,7 +125,7 @@ static void put_job(struct top_canvas *c, const struct top_frame *f)
 	int64_t page_size = f->moment->model.run.page_size_bytes.value;
 	int at = 0;
 
-	for (enum top_column k = TOP_HITS; job && k < TOP_NR_COLUMNS; k++) {
+	for (enum top_column k = TOP_HITS; job && k <= TOP_CPU; k++) {
 		const struct top_column_info *info = top_column_info(k);
 		struct top_figure figure =
 			top_column_figure(k, job, f->moment->duration_ns, page_size);
@@ -140,6 +143,14 @@ struct chosen_columns {
 	enum top_column list[TOP_NR_COLUMNS];
 	int nr;
 };
+
+/* Whether rows of this level have figures of it. */
+static bool column_fits(enum top_column k, enum top_level level)
+{
+	if (level == TOP_PROCESSES)
+		return k == TOP_WAITED || k == TOP_WAITS;
+	return k != TOP_WAITS && (k != TOP_CPU || level <= TOP_JOBS);
+}
 
 /* The most important columns that leave room for the name, and always the sorted one: otherwise
  * the order of the rows would be unexplained. */
@@ -160,9 +171,11 @@ static struct chosen_columns choose_columns(const struct pane *v)
 			chosen.list[chosen.nr++] = k;
 			continue;
 		}
+		if (!column_fits(k, v->level))
+			continue;
 		/* None after a column that did not fit, because the order of columns should stay
 		 * the same. */
-		full = full || room < wide || (k == TOP_CPU && v->level > TOP_JOBS);
+		full = full || room < wide;
 		if (full)
 			continue;
 		room -= wide;
@@ -182,12 +195,13 @@ static bool has_rest(const struct pane *p)
 /* The kind of rows. An interval does not keep all files; that is mentioned if there is room. */
 static const char *heading_of(const struct pane *p, int room)
 {
-	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE"};
+	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE", "PROCESS"};
 	static const char *const parts[][2] = {
 		[TOP_RUNS] = {"JOB (of the newest runs, each as a whole)", "JOB (whole runs)"},
 		[TOP_DIRECTORIES] = {"DIRECTORY (those with the most misses)",
 				     "DIRECTORY (top 64)"},
 		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},
+		[TOP_PROCESSES] = {"PROCESS (those that waited longest)", "PROCESS (top 64)"},
 	};
 	bool noted = p->level == TOP_RUNS || (p->level > TOP_JOBS && has_rest(p));
 
@@ -254,6 +268,53 @@ static void put_pane(struct top_canvas *c, const struct top_frame *f, const stru
 		put_row(c, f, p, &p->rows[first + (size_t)i], l->heading + 1 + i, &chosen);
 }
 
+/* Files, and below them processes, both by the time that they were waited for, or waited. */
+static void put_side(struct top_canvas *c, const struct top_frame *f, const struct layout *l,
+		     int at)
+{
+	struct layout above = *l, below = *l;
+	struct pane files = {.at = at,
+			     .width = c->columns - at,
+			     .name = (c->columns - at) / 2,
+			     .level = TOP_FILES,
+			     .sort = TOP_WAITED,
+			     .rows = f->files,
+			     .nr_rows = f->nr_files,
+			     .all = f->moment->files,
+			     .nr_all = f->moment->nr_files};
+	struct pane processes = files;
+
+	below.table_rows = l->table_rows / PROCESSES_SHARE;
+	if (f->nr_processes && below.table_rows >= PROCESSES_LEAST) {
+		above.table_rows = l->table_rows - below.table_rows;
+		below.heading += 1 + above.table_rows;
+		below.table_rows--;
+		processes.level = TOP_PROCESSES;
+		processes.rows = f->processes;
+		processes.nr_rows = f->nr_processes;
+		processes.all = f->moment->processes;
+		processes.nr_all = f->moment->nr_processes;
+		put_pane(c, f, &processes, &below, 0);
+	}
+	put_pane(c, f, &files, &above, 0);
+}
+
+/* Why a table has no rows. */
+static const char *nothing_of(const struct top_frame *f, const struct top_view *v)
+{
+	const struct top_row *job = top_moment_job(f->moment);
+
+	if (!f->moment->nr_history)
+		return "No interval has been recorded yet.";
+	if (f->nr_filtered)
+		return "No row matches the filter.";
+	if (v->level != TOP_PROCESSES)
+		return "Nothing was read.";
+	if (!job || !counts_get(&job->counts, C_stall_ns).known)
+		return "Waiting was not measured.";
+	return "No process waited.";
+}
+
 static void put_table(struct top_canvas *c, const struct top_frame *f, const struct top_view *v,
 		      const struct layout *l, bool with_cursor)
 {
@@ -263,7 +324,7 @@ static void put_table(struct top_canvas *c, const struct top_frame *f, const str
 		.width = c->columns,
 		.name = c->columns / PATH_SHARE,
 		.level = v->level,
-		.sort = v->sort,
+		.sort = top_view_order(v),
 		.reversed = v->reversed,
 		.rows = f->rows,
 		.nr_rows = f->nr_rows,
@@ -272,19 +333,9 @@ static void put_table(struct top_canvas *c, const struct top_frame *f, const str
 	};
 
 	if (f->files) {
-		struct pane files = {.level = TOP_FILES,
-				     .sort = TOP_WAITED,
-				     .rows = f->files,
-				     .nr_rows = f->nr_files,
-				     .all = f->moment->files,
-				     .nr_all = f->moment->nr_files};
-
 		main.width = (c->columns - GAP) / 2;
-		files.at = main.width + GAP;
-		files.width = c->columns - files.at;
-		files.name = files.width / 2;
 		main.name = main.width / PATH_SHARE;
-		put_pane(c, f, &files, l, 0);
+		put_side(c, f, l, main.width + GAP);
 	}
 	put_pane(c, f, &main, l, first);
 	if (with_cursor && f->nr_rows && room)
@@ -292,10 +343,7 @@ static void put_table(struct top_canvas *c, const struct top_frame *f, const str
 			       TOP_CHOSEN);
 	if (f->nr_rows || !room)
 		return;
-	top_put(c, l->heading + 1, 0, main.width, TOP_FAINT,
-		!f->moment->nr_history ? "No interval has been recorded yet."
-		: f->nr_filtered       ? "No row matches the filter."
-				       : "Nothing was read.");
+	top_put(c, l->heading + 1, 0, main.width, TOP_FAINT, nothing_of(f, v));
 }
 
 static const char *pace_of(const struct top_view *v, const struct top_paper *paper)

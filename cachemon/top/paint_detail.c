@@ -185,18 +185,12 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 static const struct help_line {
 	const char *keys, *what;
 } help_lines[] = {
-	{"q, any key", "quit; close the help"},
-	{"up down", "a row (PgUp PgDn too)"},
-	{"Tab 0 1 2 3", "runs jobs directories files"},
-	{"Enter z Esc", "detail; into the row; back"},
-	{"s  < >  r", "order; reverse it"},
-	{"/", "only rows with this name"},
-	{"left right", "an interval; [ ]: ten"},
-	{"g", "to 90 2m 1:05:00 -2m @14:05"},
-	{"p, space", "hold; continue"},
-	{"l, m", "newest moment; most misses"},
-	{"{ }", "previous, next run"},
-	{"2, 3 show", "the 64, 256 with most misses"},
+	{"q, any key", "quit; close the help"},	      {"up down", "a row (PgUp PgDn too)"},
+	{"Tab 0 to 4", "runs jobs dirs files procs"}, {"Enter z Esc", "detail; into the row; back"},
+	{"s  < >  r", "order; reverse it"},	      {"/", "only rows with this name"},
+	{"left right", "an interval; [ ]: ten"},      {"g", "to 90 2m 1:05:00 -2m @14:05"},
+	{"p  l  m", "hold, go on; newest; worst"},    {"{ }", "previous, next run"},
+	{"2  3  4", "show 64, 256, 64 rows"},
 };
 
 enum {

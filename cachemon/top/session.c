@@ -94,7 +94,7 @@ static int load_series(struct top_session *s, struct errtext *err)
 	int ret = job ? top_series_load(s->db, &s->moment, TOP_JOBS, job->id, s->job, err) : 0;
 
 	s->frame.job = job ? s->job : NULL;
-	if (ret || !s->view.detail || s->view.level == TOP_RUNS)
+	if (ret || !s->view.detail || s->view.level == TOP_RUNS || s->view.level == TOP_PROCESSES)
 		return ret;
 	ret = top_series_load(s->db, &s->moment, s->view.level, chosen, s->chosen, err);
 	s->frame.chosen = s->chosen;

@@ -11,7 +11,14 @@
 #include <stdint.h>
 
 /* TOP_RUNS: the jobs of all runs, each over its whole run. */
-enum top_level { TOP_RUNS, TOP_JOBS, TOP_DIRECTORIES, TOP_FILES, TOP_NR_LEVELS };
+enum top_level {
+	TOP_RUNS,
+	TOP_JOBS,
+	TOP_DIRECTORIES,
+	TOP_FILES,
+	TOP_PROCESSES, /* of the job, by the time that they waited: nothing else is known of them */
+	TOP_NR_LEVELS
+};
 
 enum top_column {
 	TOP_NAME,
@@ -26,6 +33,7 @@ enum top_column {
 	TOP_READ,
 	TOP_REFAULTS,
 	TOP_CPU,
+	TOP_WAITS,
 	TOP_NR_COLUMNS
 };
 
@@ -101,7 +109,9 @@ enum top_key {
 };
 
 struct top_view top_view_new(void);
-/* Files are shown next to the rows of this level, sorted by the time waited for them. */
+/* The column that orders the rows: processes have few. */
+enum top_column top_view_order(const struct top_view *v);
+/* Files and processes are shown next to the rows of this level, sorted by waiting time. */
 bool top_view_with_files(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);

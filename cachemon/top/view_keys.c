@@ -20,6 +20,13 @@ struct top_view top_view_new(void)
 	};
 }
 
+enum top_column top_view_order(const struct top_view *v)
+{
+	if (v->level == TOP_PROCESSES && v->sort != TOP_NAME && v->sort != TOP_WAITS)
+		return TOP_WAITED;
+	return v->sort;
+}
+
 bool top_view_with_files(const struct top_view *v)
 {
 	return v->wide && (v->level == TOP_JOBS || v->level == TOP_DIRECTORIES);
@@ -85,7 +92,7 @@ static void zoom_in(struct top_view *v, const struct top_around *around)
 	bool directory = v->level == TOP_DIRECTORIES;
 	struct top_zoom *z;
 
-	if (v->level == TOP_FILES || !around->cursor_name)
+	if (v->level >= TOP_FILES || !around->cursor_name)
 		return;
 	if (directory && strlen(around->cursor_name) + 1 > TOP_TYPED_MAX) {
 		v->complaint = "the name is too long to filter by";
@@ -319,6 +326,7 @@ static void change_table(struct top_view *v, uint32_t key, const struct top_arou
 	case '1':
 	case '2':
 	case '3':
+	case '4':
 		change_level(v, (enum top_level)(key - '0'));
 		break;
 	case '<':
@@ -335,6 +343,10 @@ static void change_table(struct top_view *v, uint32_t key, const struct top_arou
 		begin_typing(v, TOP_TYPING_FILTER);
 		break;
 	case TOP_KEY_ENTER:
+		if (v->level == TOP_PROCESSES) {
+			v->complaint = "a process has no detail: only its waits are recorded";
+			break;
+		}
 		v->detail = !v->detail;
 		v->pinned = v->detail ? a->cursor_id : TOP_NO_ROW;
 		v->cursor = a->cursor;

@@ -81,13 +81,19 @@ def ascii_without_utf8(world, _):
 
 @part.case
 def files_and_programs(world, _):
-    """Output to a file or a pipe, and data for programs, is UTF-8 in any locale."""
+    """Text follows the locale in a pipe and in a file too; pages and data for programs are UTF-8 always."""
     path = os.path.join(world.work, "report.txt")
-    equal("a pipe", world.piped(["report"], LC_ALL="C"), world.piped(["report"], LC_ALL="C.UTF-8"))
+    for words in (*READERS, ["report", "--full"]):
+        said = world.piped(words, LC_ALL="C")
+        check(said and said.isascii(), f"{words}: {[line for line in said.splitlines() if not line.isascii()][:3]}")
+    check(not world.piped(["report"], LC_ALL="C.UTF-8").isascii(), "a pipe is ASCII where there is UTF-8")
+    for form in ("html", "json", "md"):
+        words = ["report", "--format", form]
+        equal(f"{form} in a pipe", world.piped(words, LC_ALL="C"), world.piped(words, LC_ALL="C.UTF-8"))
     subprocess.run([world.cachemon, "report", "--db", world.db, "-o", path], check=True,
                    env=world.environment(LC_ALL="C", COLUMNS="120"))
     with open(path, "rb") as f:
-        equal("a file", f.read(), world.piped(["report"]))
+        equal("a file", f.read(), world.piped(["report"], LC_ALL="C"))
     check(NAME in world.shown(["report", "--format", "json"], LC_ALL="C").decode(), "JSON on a terminal is not as it is")
 
 

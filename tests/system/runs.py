@@ -96,6 +96,7 @@ SPARSE = {
     "mark": ("job", {"number": 1}), "device_change": ("run", {}), "device": ("run", {"dev_major": 999}), "shed": ("run", {}),
     "wording": ("run", {"prompt_sha256": 64 * "0", "api": "openai"}),
     "directory_interval": ("interval", {}), "pass_interval": ("interval", {"pass": 1}),
+    "process_interval": ("interval", {"pid": 1}),
     "wait_histogram": ("job", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
     "file_wait": ("file", {"from_ns": 0, "to_ns": 2048, "sleeps": 1}),
 }

@@ -116,6 +116,56 @@ def directories_are_exact(world, stack):
           {folder: rate(int(number / seconds[0][0] + 0.5)) for folder, number in SMALL_FILES.items()})
 
 
+# Three workers: the second one drops what it has read, so that each of its reads waits for the disk. Each says
+# how long its reads took without using its CPU.
+WORKERS = """
+import os, sys, time
+ends = time.monotonic() + 3
+for i, name in enumerate(sys.argv[1:]):
+    if os.fork():
+        continue
+    fd, slept = os.open(name, os.O_RDONLY), 0
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    while time.monotonic() < ends:
+        if i == 1:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        began, cpu = time.monotonic_ns(), time.thread_time_ns()
+        for at in range(0, os.fstat(fd).st_size, 65536):
+            os.pread(fd, 4096, at)
+        slept += time.monotonic_ns() - began - (time.thread_time_ns() - cpu)
+    os.write(1, f"{i} {os.getpid()} {slept}\\n".encode())
+    os._exit(0)
+for _ in sys.argv[1:]:
+    os.wait()
+"""
+
+
+@part.case
+def the_process_that_waits(world, stack):
+    """It comes first, with the time that it slept by its own clock; together they have all of the job's waiting."""
+    del stack
+    db, names = world.tool.fresh(".db"), [world.tool.fresh(".data") for _ in range(3)]
+    for name in names:
+        with open(name, "wb") as f:
+            f.write(os.urandom(8 << 20))
+            os.fsync(f.fileno())
+    done = subprocess.run([world.cachemon, "watch", "--db", db, "--level", "full", "--interval", "60s", "--",
+                           sys.executable, "-c", WORKERS, *names], check=True, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+    workers = {int(i): (pid, int(slept)) for i, pid, slept in re.findall(r"^(\d) (\d+) (\d+)$", done.stdout, re.M)}
+    equal("workers", sorted(workers), [0, 1, 2])
+    pid, slept = workers[1]
+    with contextlib.closing(sqlite3.connect(db)) as rows:
+        waited = dict(rows.execute("SELECT pid, sum(stall_ns) FROM process_interval GROUP BY 1").fetchall())
+        total, = rows.execute("SELECT stall_ns FROM job WHERE slot = 1").fetchone()
+    equal("waiting of all processes", sum(waited.values()), total)
+    # A switch between tasks is waiting here, and CPU time by the clock of the task.
+    check(0.5 * slept < waited[int(pid)] < 1.05 * slept, f"waited {waited[int(pid)]} ns, slept {slept} ns by its own clock")
+    shown = world.batch("--replay", db, "--rows", "processes", env={"COLUMNS": "80"})
+    lines = [line for line in shown.split("\n") if re.search(r" \d+ \S+$", line)]
+    check(lines and re.search(rf" {pid} python3", lines[0]), f"process {pid} is not first:\n{shown}")
+
+
 LIVE = "--live --level full --job reader"
 
 

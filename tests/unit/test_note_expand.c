@@ -53,6 +53,7 @@ static void test_prose(void **state)
 static void test_code(void **state)
 {
 	static const char code[] =
+		"# read_ahead_kb was %KIB_>_64% during the run\n"
 		"if [ -e \"$btrfs\" ]; then # it has a window of its own, above its devices\n"
 		"\tcat \"${btrfs%/devices/*}/bdi/read_ahead_kb\"\n"
 		"\techo 64 | sudo tee \"${btrfs%/devices/*}/bdi/read_ahead_kb\"\n"
@@ -61,8 +62,8 @@ static void test_code(void **state)
 		"\tsudo blockdev --setra 128 \"$device\"\n"
 		"fi\n";
 	struct arena a = {0};
-	struct note n =
-		parse(&a, HEAD DO "```shell\nls\n  @set-window  sectors=128 kib=64@ \r\n```\n");
+	struct note n = parse(&a, HEAD DO
+			      "```shell\nls\n  @set-window  sectors=128 than=> kib=64@ \r\n```\n");
 	char *want = NULL;
 
 	assert_int_equal(n.nr_snippets, 1);
@@ -116,12 +117,15 @@ static void test_mistakes(void **state)
 		{"@sh\x1b[2J@\n" DO, "f:8: no shared text 'sh?[2J'; see prompts/README.md"},
 		{DO "```c\n\n@quokka@\n```\n",
 		 "f:12: no shared text 'quokka'; see prompts/README.md"},
-		{"@set-window kib=1@\n" DO, "f:8: shared text 'set-window' needs sectors=VALUE"},
+		{"@set-window kib=1 than=>@\n" DO,
+		 "f:8: shared text 'set-window' needs sectors=VALUE"},
+		{"@set-window kib=1 sectors=2@\n" DO,
+		 "f:8: shared text 'set-window' needs than=VALUE"},
 		{"@set-window kib=1 sectors@\n" DO, "f:8: 'sectors' is not KEY=VALUE"},
 		{"@set-window kib=1 sectors=@\n" DO, "f:8: 'sectors=' is not KEY=VALUE"},
-		{"@set-window kib=1 sectors=2 kb=3@\n" DO,
+		{"@set-window kib=1 sectors=2 than=> kb=3@\n" DO,
 		 "f:8: shared text 'set-window' does not use this 'kb'; leave it out"},
-		{"@set-window kib=1 sectors=2 kib=3@\n" DO,
+		{"@set-window kib=1 sectors=2 than=> kib=3@\n" DO,
 		 "f:8: shared text 'set-window' does not use this 'kib'; leave it out"},
 		{"@severity-5-20 x=1@\n" DO,
 		 "f:8: shared text 'severity-5-20' does not use this 'x'; leave it out"},

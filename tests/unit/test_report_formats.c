@@ -161,5 +161,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_is_singular, golden_begin, fixture_teardown),
 	};
 
+	setenv("LC_ALL", "C.UTF-8", 1); /* text follows the locale */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static void test_foreign_keys_have_indexes(void **state)
 		nr++;
 	}
 	sqlite3_finalize(stmt);
-	assert_int_equal(nr, 7);
+	assert_int_equal(nr, 8);
 }
 
 int main(void)

@@ -45,6 +45,7 @@ static inline void begin(struct fixture *f, const struct store_run *run,
 					       .quarter_ns = 900 * SECOND_NS,
 					       .file_rows = 256,
 					       .directory_rows = 64,
+					       .process_rows = 64,
 					       .merges = 4};
 	const struct store_config c = {.path = f->scratch.db, .limits = &impatient};
 

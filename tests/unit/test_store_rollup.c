@@ -208,7 +208,44 @@ static void test_merged_rows_keep_the_top_files(void **state)
 			 test_misses(400));
 }
 
-/* A timeline of short intervals is bounded by its number of rows, not by its time. */
+/* As many processes as an interval keeps, each with the sum of its waits. */
+static void test_merged_rows_keep_the_top_processes(void **state)
+{
+	struct store_limits limits = small_limits();
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+
+	limits.process_rows = 2;
+	begin(f, &limits, SECOND_NS);
+	for (uint64_t n = 0; n < 200; n++) {
+		const struct sample_waiter waiters[] = {
+			{.pid = 5, .waited = {.stall_ns = 500, .stalls = 5, .comm = "five"}},
+			{.pid = 4, .waited = {.stall_ns = 400, .stalls = 4, .comm = "four"}},
+			{.pid = 3, .waited = {.stall_ns = 300, .stalls = 3, .comm = "three"}},
+		};
+		struct test_sample t;
+		struct errtext err;
+
+		test_sample(&t, n, 10);
+		t.s.waiters = waiters;
+		t.s.nr_waiters = 3;
+		ledger_apply(f->l, &t.s);
+		assert_int_equal(store_write(f->st, f->l, &t.s, &err), 0);
+	}
+	assert_int_equal(ask(db, "SELECT count(*) FROM process_interval JOIN interval ON id = "
+				 "interval_id WHERE rolled = 1 AND command = 'three' AND pid = 3"),
+			 ask(db, "SELECT count(*) FROM interval WHERE rolled = 1"));
+	assert_int_equal(ask(db, "SELECT max(n) FROM (SELECT count(*) AS n FROM process_interval "
+				 "JOIN interval ON id = interval_id WHERE rolled = 10 AND "
+				 "start_ns < 160000000000 GROUP BY interval_id)"),
+			 2);
+	assert_int_equal(ask(db, "SELECT sum(stall_ns) FROM process_interval WHERE pid = 5"),
+			 200 * 500);
+	assert_int_equal(ask(db, "SELECT sum(stalls) FROM process_interval WHERE pid = 4"),
+			 200 * 4);
+}
+
+/* A timeline of short intervals is bounded by its rows, not by its time. */
 static void test_short_intervals(void **state)
 {
 	struct store_limits limits = small_limits();
@@ -260,9 +297,13 @@ static void test_long_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROLLUP_TEST(test_fine_beginning),  ROLLUP_TEST(test_crowded_beginning),
-		ROLLUP_TEST(test_sums_stay),	   ROLLUP_TEST(test_merged_rows_keep_the_top_files),
-		ROLLUP_TEST(test_short_intervals), ROLLUP_TEST(test_tiers_that_meet),
+		ROLLUP_TEST(test_fine_beginning),
+		ROLLUP_TEST(test_crowded_beginning),
+		ROLLUP_TEST(test_sums_stay),
+		ROLLUP_TEST(test_merged_rows_keep_the_top_files),
+		ROLLUP_TEST(test_merged_rows_keep_the_top_processes),
+		ROLLUP_TEST(test_short_intervals),
+		ROLLUP_TEST(test_tiers_that_meet),
 		ROLLUP_TEST(test_long_intervals),
 	};
 

@@ -270,6 +270,41 @@ static void directories_of_before(void **state)
 	top_moment_free(&m);
 }
 
+/* Those with rows, and what the job waited in others; nothing else is known of them. */
+static void processes(void **state)
+{
+	struct fixture *f = *state;
+	struct top_moment m;
+
+	made_interval(f, 1, 0, S, S);
+	made_job(f, 1, 1, 100, 30, 1000);
+	fixture_sql(f, "UPDATE job_interval SET stall_ns = 900000000, stalls = 90");
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	assert_int_equal(m.nr_rows, 1);
+	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	top_moment_free(&m);
+	made_process(f, 1, 12, 600000000, 60);
+	made_process(f, 1, 13, 200000000, 20);
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	assert_int_equal(m.nr_rows, 3);
+	expect_shown(&m, "12 worker", TOP_WAITED, "600 ms");
+	expect_shown(&m, "12 worker", TOP_WAITS, "60");
+	expect_shown(&m, "12 worker", TOP_MISSES, "-");
+	expect_shown(&m, "13 worker", TOP_WAITED, "200 ms");
+	expect_shown(&m, "[all other processes]", TOP_WAITED, "100 ms");
+	expect_shown(&m, "[all other processes]", TOP_WAITS, "10");
+	top_moment_free(&m);
+	/* A database of an older version, and a run without the hook. */
+	fixture_sql(f, "DROP TABLE process_interval");
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	top_moment_free(&m);
+	fixture_sql(f, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL");
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	assert_int_equal(m.nr_rows, 0);
+	top_moment_free(&m);
+}
+
 static void all_files_have_rows(void **state)
 {
 	struct fixture *f = *state;
@@ -354,15 +389,25 @@ static void an_open_run_goes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_interval_yet),		TEST(no_such_run),
-		TEST(moments_are_found),	TEST(figures_are_rates),
-		TEST(job_without_a_row),	TEST(short_intervals_are_one),
-		TEST(sliced_is_absent),		TEST(never_seen_is_absent),
-		TEST(merged_slices_are_absent), TEST(files_and_their_rest),
-		TEST(directories_are_exact),	TEST(files_of_a_window_are_added_up),
-		TEST(directories_of_before),	TEST(files_of_a_window_are_added_up),
-		TEST(all_files_have_rows),	TEST(files_of_a_window_are_added_up),
-		TEST(losses_are_lower_bounds),	TEST(an_open_run_goes_first),
+		TEST(no_interval_yet),
+		TEST(no_such_run),
+		TEST(moments_are_found),
+		TEST(figures_are_rates),
+		TEST(job_without_a_row),
+		TEST(short_intervals_are_one),
+		TEST(sliced_is_absent),
+		TEST(never_seen_is_absent),
+		TEST(merged_slices_are_absent),
+		TEST(files_and_their_rest),
+		TEST(directories_are_exact),
+		TEST(files_of_a_window_are_added_up),
+		TEST(directories_of_before),
+		TEST(files_of_a_window_are_added_up),
+		TEST(processes),
+		TEST(all_files_have_rows),
+		TEST(files_of_a_window_are_added_up),
+		TEST(losses_are_lower_bounds),
+		TEST(an_open_run_goes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,35 @@ static void files_beside_jobs(void **state)
 	top_session_end(&s);
 }
 
+/* Below the files, and as a table by time whatever orders the others. */
+static void processes_beside_jobs(void **state)
+{
+	struct top_session s = begun(*state);
+
+	two_seconds(*state);
+	fixture_sql(*state, "UPDATE job_interval SET stall_ns = 100000000, stalls = 9 "
+			    "WHERE job_id = 1");
+	made_process(*state, 2, 12, 10000000, 1);
+	made_process(*state, 2, 7, 70000000, 5);
+	s.view.wide = true;
+	expect_has(&s, "WAITS/s PROCESS", true);
+	assert_int_equal(s.frame.nr_processes, 3);
+	assert_string_equal(s.frame.processes[0].name, "7 worker");
+	assert_string_equal(s.frame.processes[1].name, "12 worker");
+	assert_string_equal(s.frame.processes[2].name, "[all other processes]");
+	s.view.level = TOP_PROCESSES;
+	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
+	expect_has(&s, "  70.0 ms        5 7 worker", true);
+	s.view.sort = TOP_NAME;
+	ORDER(&s, "12 worker", "7 worker", "[all other processes]");
+	fixture_sql(*state, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL;"
+			    "DELETE FROM process_interval");
+	expect_has(&s, "Waiting was not measured.", true);
+	fixture_sql(*state, "UPDATE job_interval SET stall_ns = 0, stalls = 0");
+	expect_has(&s, "No process waited.", true);
+	top_session_end(&s);
+}
+
 static void rows_are_ordered(void **state)
 {
 	struct top_session s = begun(*state);
@@ -403,6 +432,7 @@ int main(void)
 		TEST(ascii_is_ascii),
 		TEST(hostile_names_are_inert),
 		TEST(hostile_figures_do_no_harm),
+		TEST(processes_beside_jobs),
 		TEST(wide_characters_fit),
 		TEST(gaps_are_seen),
 		TEST(last_line_tells),
