@@ -306,7 +306,7 @@ struct job_row {
 	__u64 syscr_calls; /* calls that read, with any result (task->ioac.syscr) */
 	__u64 processes;   /* thread groups that belonged to it */
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
-	/* What stalls counts, by length. */
+	/* The stalls, counted by length. */
 	__u64 sleeps[WAIT_BUCKETS];
 };
 

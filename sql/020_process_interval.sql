@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Schema 20. How long each process of the job waited for the page cache in each interval. An interval has
--- the 64 processes that waited longest; the rest of the job's stall_ns was in other processes. Runs recorded
--- before have none.
+-- Schema 20. How long each process of the job waited for the page cache in each interval. Each
+-- interval has the 64 processes that waited longest; the rest of the job's stall_ns was in others.
+-- Older runs have no rows.
 
 CREATE TABLE process_interval (
 	interval_id INTEGER NOT NULL REFERENCES interval(id) ON DELETE CASCADE,

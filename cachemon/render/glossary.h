@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the words of a page mean: docs/glossary.md, embedded by the build, is the only home. */
+/* The meanings of the words of a page, from docs/glossary.md, which the build embeds. */
 #ifndef RENDER_GLOSSARY_H
 #define RENDER_GLOSSARY_H
 

@@ -202,7 +202,7 @@ static bool file_rows_given_up(const struct top_moment *m)
 	return false;
 }
 
-/* The job's counts in files or directories without a row; false: there are none. */
+/* The job's counts in files or directories without a row; false: all have one. */
 static bool make_rest(const struct top_moment *m, const struct file_set *set, const char *name,
 		      struct top_row *ret)
 {
@@ -278,7 +278,7 @@ static bool has_processes(sqlite3 *db, struct arena *a)
 	return has;
 }
 
-/* Of a process only its waits are known. */
+/* The waits of a process; nothing else of it is known. */
 static struct counts waits(int64_t stall_ns, int64_t stalls)
 {
 	struct counts c = {0};
@@ -318,7 +318,7 @@ static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *se
 	return ret;
 }
 
-/* What the rows lack of the job's waiting; false: nothing, or that is not known. */
+/* The part of the job's waiting that no row has; false: none, or it is not known. */
 static bool make_other_processes(const struct top_moment *m, const struct file_set *set,
 				 struct top_row *ret)
 {

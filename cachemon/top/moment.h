@@ -44,7 +44,7 @@ struct top_moment {
 	size_t nr_rows;
 	struct top_row *files; /* next to the rows of another level; NULL: not requested */
 	size_t nr_files;
-	struct top_row *processes; /* beside them, too */
+	struct top_row *processes; /* next to them */
 	size_t nr_processes;
 	struct arena arena;
 };

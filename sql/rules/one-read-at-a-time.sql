@@ -6,12 +6,12 @@
 -- needs counters: stall_ns stalls cpu_ns wall_ns misses faults_major
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
--- param max_async_share = 0.05 ratio -- of the windows: if the kernel reads no more in advance, a pattern that only counters show is sure enough
--- param counted_confidence = 0.7 ratio -- of the finding if only counters show the pattern: it may be a stride, which waits in the same way
+-- param max_async_share = 0.05 ratio -- of the windows: below it, counters are enough
+-- param counted_confidence = 0.7 ratio -- of the finding, if only counters show it
 -- param min_stall_share = 0.2 ratio -- of the wall time, spent waiting for files that are read at random
 -- param high_share = 0.5 ratio -- of the wall time
 -- param min_waits = 256 waits -- fewer are typical of a program's start
--- param max_tasks = 1.05 tasks -- that ran or waited at a time, on average: with more, reads are in flight concurrently
+-- param max_tasks = 1.05 tasks -- running or waiting, on average
 -- param depth = 8 requests -- in flight: most SSDs answer that many in about the time of one
 WITH waits AS (
 	SELECT f.job_id, f.directory_id, f.path, f.stall_ns, f.stalls, f.misses, f.faults_major, f.pattern_doubt,

@@ -40,7 +40,7 @@ WITH other AS (
 	WHERE b.rank = 1
 		-- Random reads have a rule of their own; a smaller window does not help them.
 		AND coalesce(f.pattern, '') NOT IN ('random', 'mmap_random')
-		-- The device's window is as small: the file's own is larger by advice, or was opened before.
+		-- If the device's window is small, advice enlarged the file's own window.
 		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
 			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb <= b.ra_kb)
 )

@@ -19,7 +19,7 @@ struct step {
 
 /* Random places from here on are those of this number, from 0; 0 changes nothing. */
 void step_places(int number);
-/* Exits with a message when the step is none, or when a call fails. */
+/* Exits with a message for an unknown step, or when a call fails. */
 void step_perform(const struct step *s);
 
 #endif

@@ -81,7 +81,7 @@ def ascii_without_utf8(world, _):
 
 @part.case
 def files_and_programs(world, _):
-    """Text follows the locale in a pipe and in a file too; pages and data for programs are UTF-8 always."""
+    """Text follows the locale in a pipe and a file too; pages and data are always UTF-8."""
     path = os.path.join(world.work, "report.txt")
     for words in (*READERS, ["report", "--full"]):
         said = world.piped(words, LC_ALL="C")

@@ -5,7 +5,7 @@ tracing.
 
 Around each read the job takes the time and its count of voluntary switches: a read slept as
 often as the count grew. Each sleep lasts at least from sched_switch to sched_wakeup, and at most
-until the end of the read. (Its CPU time is no bound: on a virtual machine, time taken by the
+until the end of the read. (Its CPU time is not a bound: on a virtual machine, time taken by the
 host is in no clock of the thread.)"""
 
 import json
@@ -191,9 +191,9 @@ def judge_time(ns, told, level):
 
 
 def judge_lengths(row, told, level):
-    """A sleep lasted at least until it was woken, and at most until it slept again or the call ended. So it is
-    known how many were shorter than each power of two, at least and at most. A job may also have slept for
-    other files, whose sleeps were of any length."""
+    """A sleep lasted at least until the wake-up, and at most until the next sleep or the end of the
+    call. So the number of sleeps below each power of two has a lower and an upper bound. The job may
+    also have slept for other files, for any length of time."""
     histogram = row["wait_histogram"]
     elsewhere = row["totals"]["stalls"] - told["sleeps"]
     equal(f"sleeps of all lengths at level {level}", sum(b["sleeps"] for b in histogram), row["totals"]["stalls"])
@@ -265,7 +265,7 @@ def reads_of(device):
 
 @part.case
 def reads_of_devices_are_the_kernels(world, stack):
-    """Of a device that nobody else reads, whatever it did before."""
+    """The device is read by nobody else; its earlier reads do not count."""
     image, mounted = world.tool.fresh(".img"), os.path.join(world.data, "device")
     with open(image, "wb") as f:
         f.truncate(64 << 20)
@@ -290,8 +290,8 @@ def reads_of_devices_are_the_kernels(world, stack):
 
 @part.case
 def lengths_without_room_are_absent(world, stack):
-    """More files than the maps have room for, in one interval: of some all waits have a length, of some none are
-    given, and the job's are complete."""
+    """One interval has more files than the maps have room for: some files have all lengths, the
+    others have none, and the job has all."""
     where = os.path.join(world.data, "many")
     os.mkdir(where)
     for i in range(ROOM + 300):

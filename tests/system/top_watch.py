@@ -116,8 +116,8 @@ def directories_are_exact(world, stack):
           {folder: rate(int(number / seconds[0][0] + 0.5)) for folder, number in SMALL_FILES.items()})
 
 
-# Three workers: the second one drops what it has read, so that each of its reads waits for the disk. Each says
-# how long its reads took without using its CPU.
+# Three workers: the second one drops its pages, so that each of its reads waits for the disk. Each
+# prints how long its reads took without using its CPU.
 WORKERS = """
 import os, sys, time
 ends = time.monotonic() + 3
@@ -142,7 +142,7 @@ for _ in sys.argv[1:]:
 
 @part.case
 def the_process_that_waits(world, stack):
-    """It comes first, with the time that it slept by its own clock; together they have all of the job's waiting."""
+    """It comes first, with the time that it slept by its own clock; the sum is the job's."""
     del stack
     db, names = world.tool.fresh(".db"), [world.tool.fresh(".data") for _ in range(3)]
     for name in names:
@@ -207,7 +207,7 @@ def watch_live(world, stack):
     terminal.keys("C-c")
     terminal.wait(lambda s: "train" not in s and s.rstrip().endswith("$"), "the shell")
     terminal.type("clear")
-    terminal.wait(lambda s: s.strip() == "$", "an empty screen")  # earlier input goes with the rest
+    terminal.wait(lambda s: s.strip() == "$", "an empty screen")  # earlier input too
     terminal.type(f"{world.cachemon} watch {LIVE} --pid {process.pid} --db {db} --duration 3s")
     terminal.wait(lambda s: "reader on" in s and "live" in s, "the view")
     screen = terminal.wait(lambda s: "--duration 3s" in s and s.rstrip().endswith("$"), "the shell")

@@ -159,8 +159,8 @@ static void seven_a_side(void **state)
 	json = grouped(f, 7, 7, REPORT_JSON, NULL);
 	m = metric(json, "time_per_work");
 	assert_string_equal(text_of(m, "mark"), "noise");
-	/* The time is judged at 3 %: U is at most 7, in 45 of 3,432 ways on either side. Of 0 to 6
-	 * ms in each of 40 intervals, by Student's t of 12 degrees; at 5 % it would be 0.152 s. */
+	/* The time is judged at 3 %: U is at most 7, in 45 of 3,432 ways on either side. The
+	 * intervals differ by 0 to 6 ms: Student's t of 12 degrees; 0.152 s at 5 %. */
 	assert_true(fabs(number_of(m, "detectable_difference") - 0.16101698) < 1e-7);
 	assert_string_equal(text_of(metric(json, "misses_per_work"), "mark"), "real");
 	assert_string_equal(verdict_of(json), "improved");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report */
-/* What a page says a word means is what docs/glossary.md says. */
+/* The meaning of a word on a page is that in docs/glossary.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -105,7 +105,7 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 		doc_para(d,
 			 "MISSES is the share of page lookups that missed. WAITING is the share of "
 			 "its time that the job slept for the page cache. GRADE is the overall "
-			 "grade at the end of the run, or - if there is none.");
+			 "grade at the end of the run, or - without one.");
 }
 
 /* Jobs with several runs. */
