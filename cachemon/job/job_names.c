@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
@@ -51,9 +52,13 @@ static const char *string_of(const cJSON *object, const char *key)
 static int each_entry(const char *dir, int (*each)(const char *dir, const char *entry, void *arg),
 		      void *arg)
 {
-	_cleanup_closedir_ DIR *d = opendir(dir);
+	int fd = access_open(AT_FDCWD, dir, O_RDONLY, 0, ACCESS_DIRECTORY);
+	_cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	int err = 0;
+
+	if (!d && fd >= 0)
+		close(fd);
 
 	while (d && !err && (entry = readdir(d)))
 		if (entry->d_name[0] != '.')
@@ -193,14 +198,19 @@ int job_names_podman_of_user(const char *home, const char *name, struct job_name
 static int look_at_logs(const char *dir, const char *entry, void *arg)
 {
 	struct search *s = arg;
-	const char *slash = strchr(s->name, '/'), *uid = strrchr(entry, '_');
-	size_t space = slash ? (size_t)(slash - s->name) : 0;
+	_cleanup_free_ char *pod = strdup(s->name);
+	char *slash = pod ? strchr(pod, '/') : NULL;
+	size_t len = strlen(s->name);
 
-	if (!slash || !uid || strncmp(entry, s->name, space) != 0 || entry[space] != '_' ||
-	    (size_t)(uid - entry) != strlen(s->name) ||
-	    strncmp(entry + space + 1, slash + 1, strlen(slash + 1)) != 0)
+	(void)dir;
+	if (!pod)
+		return -ENOMEM;
+	if (!slash)
 		return 0;
-	return add_named(s->ret, uid + 1, NULL);
+	*slash = '_';
+	if (strncmp(entry, pod, len) != 0 || entry[len] != '_' || strchr(entry + len + 1, '_'))
+		return 0;
+	return add_named(s->ret, entry + len + 1, NULL);
 }
 
 int job_names_pods(const char *root, const char *name, struct job_names *ret)

@@ -194,7 +194,8 @@ static void refused(void **state)
 	add(t, "unified/a", "7\n");
 	scratch_mkdir(&t->s, "plain/");
 	refuse(t, "", -ENOENT, "empty");
-	refuse(t, "/nowhere", -ENOENT, "no cgroup /nowhere: it is not a directory, and not below /");
+	refuse(t, "/nowhere", -ENOENT,
+	       "no cgroup /nowhere: it is not a directory, and not below /");
 	refuse(t, "/now\nhere\033", -ENOENT, "no cgroup /now?here?:");
 	refuse(t, scratch_path(&t->s, "unified/nowhere", path), -ENOENT, "no cgroup");
 	refuse(t, scratch_path(&t->s, "plain", path), -ENOTDIR, "is not a cgroup");
