@@ -198,17 +198,13 @@ int job_names_podman_of_user(const char *home, const char *name, struct job_name
 static int look_at_logs(const char *dir, const char *entry, void *arg)
 {
 	struct search *s = arg;
-	_cleanup_free_ char *pod = strdup(s->name);
-	char *slash = pod ? strchr(pod, '/') : NULL;
-	size_t len = strlen(s->name);
+	const char *slash = strchr(s->name, '/');
+	size_t space = slash ? (size_t)(slash - s->name) : 0, len = strlen(s->name);
 
 	(void)dir;
-	if (!pod)
-		return -ENOMEM;
-	if (!slash)
-		return 0;
-	*slash = '_';
-	if (strncmp(entry, pod, len) != 0 || entry[len] != '_' || strchr(entry + len + 1, '_'))
+	if (!slash || strnlen(entry, len + 1) <= len || strncmp(entry, s->name, space) != 0 ||
+	    entry[space] != '_' || strncmp(entry + space + 1, slash + 1, len - space - 1) != 0 ||
+	    entry[len] != '_' || strchr(entry + len + 1, '_'))
 		return 0;
 	return add_named(s->ret, entry + len + 1, NULL);
 }
