@@ -246,17 +246,38 @@ static const struct finding *first_fix(const struct model *m, const struct model
 	return a && a->nr_fixes ? &a->findings[0] : NULL;
 }
 
-/* A command to copy, and its purpose. */
-static void put_command(FILE *out, const char *again, const char *more, const char *why)
-{
-	fprintf(out, "cachemon report%s %-14s  # %s\n", again, more, why);
-}
-
 static size_t fixes_left(const struct model *m, const struct model_job *job, size_t shown)
 {
 	const struct analysis_job *a = job ? findings_of(m, job) : NULL;
 
 	return a && a->nr_fixes > shown ? a->nr_fixes - shown : 0;
+}
+
+/* Commands to copy, and their purposes in a column. */
+static char *commands_text(const char *again, const char *full, const struct finding *f)
+{
+	enum { NR = 3 };
+	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
+	char *commands[NR] = {NULL};
+	size_t nr = f ? NR : NR - 1, wide = 0;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
+	bool failed = text_print(&commands[0], "cachemon report%s --full", again) ||
+		      text_print(&commands[1], "cachemon report%s -o report.html", again) ||
+		      (f && text_print(&commands[2], "cachemon explain %s", f->rule->id));
+
+	for (size_t i = 0; !failed && i < nr; i++)
+		wide = strlen(commands[i]) > wide ? strlen(commands[i]) : wide;
+	for (size_t i = 0; !failed && out && i < nr; i++)
+		fprintf(out, "%-*s  # %s\n", (int)wide, commands[i], whys[i]);
+	for (size_t i = 0; i < NR; i++)
+		free(commands[i]);
+	text = text_end(&b);
+	if (!failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* again: what the command line says of the database, " --db run.db" or "". left: fixes not shown.
@@ -265,22 +286,13 @@ static void put_rest(struct doc *d, const struct model *m, const char *again, si
 {
 	char full[64] = "all of it";
 	const struct finding *f = NULL;
-	struct text_builder b;
-	FILE *out = text_begin(&b);
 	char *text;
 
 	for (size_t i = 0; i < m->nr_jobs && !f; i++)
 		f = first_fix(m, &m->jobs[i]);
 	if (left)
 		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
-	if (out) {
-		put_command(out, again, "--full", full);
-		put_command(out, again, "-o report.html", "a page to send");
-		if (f)
-			fprintf(out, "cachemon explain %s  # what it means, and how to undo it\n",
-				f->rule->id);
-	}
-	text = text_end(&b);
+	text = commands_text(again, full, f);
 	if (text)
 		doc_code(d, "shell", text);
 	else

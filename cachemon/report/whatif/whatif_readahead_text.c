@@ -72,7 +72,7 @@ static struct human bytes_of(double pages, int64_t page_size_bytes)
 static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool mapped,
 			int64_t page_size_bytes)
 {
-	const char *kind = mapped ? "mapped files" : "files that are read";
+	const char *kind = mapped ? "faults of mapped files" : "read calls";
 	int best = whatif_readahead_best(w, mapped);
 	struct whatif_sum is, was;
 	double saved, error;
@@ -82,7 +82,7 @@ static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool ma
 	if (best < 0 || !was.known)
 		return false;
 	if (best == WHATIF_ACTUAL) {
-		doc_para(d, "Keep the readahead setting of %s: no other setting does better.",
+		doc_para(d, "Keep the readahead setting for %s: no other setting does better.",
 			 kind);
 		return true;
 	}
@@ -92,13 +92,13 @@ static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool ma
 	error = fmax(is.error[WHATIF_STALLS], was.error[WHATIF_STALLS]);
 	if (saved < was.figure[WHATIF_STALLS] * LEAST_DIFFERENCE || saved <= error)
 		doc_para(d,
-			 "Keep the readahead setting of %s: no other setting saves a significant "
+			 "Keep the readahead setting for %s: no other setting saves a significant "
 			 "number of waits.",
 			 kind);
 	else
 		doc_para(d,
-			 "With %s, %s would wait %s times instead of %s (%.0f %% fewer) and read "
-			 "%s instead of %s.",
+			 "With the setting %s, %s would wait %s times instead of %s "
+			 "(%.0f %% fewer), and %s would be read from storage instead of %s.",
 			 name, kind, human_exact(llround(is.figure[WHATIF_STALLS])).text,
 			 human_exact(llround(was.figure[WHATIF_STALLS])).text,
 			 100 * saved / was.figure[WHATIF_STALLS],
