@@ -133,7 +133,7 @@ def on_paper(browser, pages):
         for title in browser.js("return [...document.querySelectorAll('h2, h3, .card .gain, caption')]"
                                 ".filter(e => !e.closest('.numbers')).map(e => e.textContent)"):
             check(re.sub(r"\s+", "", title).lower()[:30] in text, f"{kind}, not on paper: {title}")
-        check(kind in PARTS_OF or "inpython" in text and "whatitrestson" in text, "folds of a card are missing")
+        check(kind in PARTS_OF or "inpython" in text and "evidence" in text, "folds of a card are missing")
         # A4 minus its margins, at Chromium's size of an inch.
         browser.media("print")
         browser.size(718)
