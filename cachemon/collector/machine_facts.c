@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "cachemon/collector/machine_parse.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/job/proctree.h"
 
 enum { DEVICES_MAX = 128 };
 #define FILE_MAX (1U << 16)
@@ -19,7 +21,8 @@ enum { DEVICES_MAX = 128 };
 struct machine_facts {
 	char *root;
 	uint64_t page_size;
-	pid_t pid; /* of the job, until its cgroup is found; 0: none */
+	pid_t pid; /* whose cgroup is looked up again; 0: none, or it has ended */
+	unsigned long long pid_started; /* another process may get the number */
 	bool has_cgroup;
 	struct memory_cgroup cgroup;
 	struct job_oom oom;
@@ -133,6 +136,14 @@ int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cg
 	return f->has_cgroup ? 0 : -ENOENT;
 }
 
+static unsigned long long started(const struct machine_facts *f, pid_t pid)
+{
+	char proc[PATH_MAX];
+
+	snprintf(proc, sizeof(proc), "%s/proc", f->root);
+	return proctree_started(proc, pid);
+}
+
 int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 {
 	struct mountinfo mounts;
@@ -140,6 +151,8 @@ int machine_facts_of_process(struct machine_facts *f, pid_t pid)
 
 	if (r)
 		return r;
+	if (f->pid != pid)
+		f->pid_started = started(f, pid);
 	r = job_limit_cgroup(f->root, &mounts, pid, &f->cgroup);
 	f->has_cgroup = !r;
 	f->pid = pid;
@@ -215,6 +228,8 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	m->limit = (struct sample_limit){MACHINE_UNKNOWN, MACHINE_UNKNOWN, MACHINE_UNKNOWN,
 					 MACHINE_UNKNOWN, ""};
 	/* The process may have been moved; if it has ended, its last cgroup stays. */
+	if (f->pid && started(f, f->pid) != f->pid_started)
+		f->pid = 0;
 	if (f->pid)
 		machine_facts_of_process(f, f->pid);
 	if (f->has_cgroup || *f->cgroup.dir)

@@ -84,13 +84,18 @@ static bool is_slurm_job(const char *path, const char *name)
 		return false;
 	parent = component_before(path, &end);
 	len = (size_t)(end - parent);
+	/* Only where root makes cgroups: below user.slice a user can imitate these names. */
 	if (has_suffix(parent, len, "slurmstepd.scope"))
-		return len == strlen("slurmstepd.scope") ||
-		       parent[len - strlen("_slurmstepd.scope")] == '_';
+		return (len == strlen("slurmstepd.scope") ||
+			parent[len - strlen("_slurmstepd.scope")] == '_') &&
+		       (parent == path + 1 || (parent == path + strlen("/system.slice/") &&
+					       !strncmp(path, "/system.slice/", 14)));
 	if (strncmp(parent, "uid_", 4) != 0)
 		return false;
 	parent = component_before(path, &end);
 	len = (size_t)(end - parent);
+	if (parent != path + 1)
+		return false;
 	return (len == 5 && strncmp(parent, "slurm", 5) == 0) ||
 	       (len > 6 && strncmp(parent, "slurm_", 6) == 0);
 }
@@ -297,7 +302,7 @@ static int search_kind(const struct mountinfo *mi, enum cgroup_kind kind, struct
 static int choose_found(const struct mountinfo *mi, const struct search all[CGROUP_KINDS],
 			struct cgroup_ref *ret, enum find_kind *ret_kind, struct errtext *err)
 {
-	const char *paths[CGROUP_KINDS] = {NULL};
+	const char *paths[CGROUP_KINDS] = {NULL}, *first = NULL;
 	enum find_kind best = FIND_NR;
 	int e;
 
@@ -315,7 +320,13 @@ static int choose_found(const struct mountinfo *mi, const struct search all[CGRO
 					   "'%s' names several cgroups, %s and %s: choose with "
 					   "--cgroup PATH",
 					   s->name, s->path, s->second);
-		paths[kind] = s->path;
+		/* A container may have another parent in each hierarchy. */
+		if (first && best != FIND_CONTAINER && strcmp(first, s->path) != 0)
+			return errtext_set(err, -ENOTUNIQ,
+					   "'%s' names several cgroups, %s and %s: choose with "
+					   "--cgroup PATH",
+					   s->name, first, s->path);
+		paths[kind] = first = s->path;
 	}
 	e = cgroup_open_first(mi, paths, ret, err);
 	if (e == -ENOENT)

@@ -266,19 +266,38 @@ out:
 	return err;
 }
 
-static bool runs_program(const char *proc_root, pid_t tgid, const char *program)
+/* The target of a symlink of a process (who: a number or "self"). 0 or -errno. */
+static int link_of_process(const char *proc_root, const char *who, const char *name,
+			   char ret[PATH_MAX])
 {
 	_cleanup_free_ char *path = NULL;
-	char exe[PATH_MAX];
 	ssize_t n;
 
-	if (text_print(&path, "%s/%d/exe", proc_root, tgid))
-		return false;
-	n = readlink(path, exe, sizeof(exe) - 1);
+	if (text_print(&path, "%s/%s/%s", proc_root, who, name))
+		return -ENOMEM;
+	n = readlink(path, ret, PATH_MAX - 1);
 	if (n < 0)
-		return false;
-	exe[n] = '\0';
-	return !strncmp(paths_last(exe), program, strlen(program));
+		return -errno;
+	ret[n] = '\0';
+	return 0;
+}
+
+/* 1, or 0: another program, or in a container, whose root may choose names; -EACCES: not visible.
+ */
+static int runs_program(const char *proc_root, pid_t tgid, const char *program)
+{
+	char exe[PATH_MAX], ns[PATH_MAX], own[PATH_MAX], who[16];
+	int err;
+
+	snprintf(who, sizeof(who), "%d", tgid);
+	err = link_of_process(proc_root, who, "exe", exe);
+	if (!err)
+		err = link_of_process(proc_root, who, "ns/pid", ns);
+	if (!err)
+		err = link_of_process(proc_root, "self", "ns/pid", own);
+	if (err)
+		return err == -EACCES || err == -EPERM ? -EACCES : 0;
+	return !strncmp(paths_last(exe), program, strlen(program)) && !strcmp(ns, own);
 }
 
 static bool has_title(const char *proc_root, pid_t tgid, const char *title)
@@ -303,13 +322,20 @@ int proctree_titled(const char *proc_root, const char *program, const char *titl
 		tgids = calloc(ps.nr + 1, sizeof(*tgids));
 		err = tgids ? 0 : -ENOMEM;
 	}
-	for (size_t i = 0; !err && i < ps.nr; i++)
-		if (has_title(proc_root, ps.list[i].tgid, title) &&
-		    runs_program(proc_root, ps.list[i].tgid, program))
+	for (size_t i = 0; !err && i < ps.nr; i++) {
+		int runs = has_title(proc_root, ps.list[i].tgid, title)
+				   ? runs_program(proc_root, ps.list[i].tgid, program)
+				   : 0;
+
+		if (runs > 0)
 			tgids[nr++] = ps.list[i].tgid;
+		err = runs < 0 ? runs : 0;
+	}
 	free(ps.list);
-	if (err)
+	if (err) {
+		free(tgids);
 		return err;
+	}
 	*ret_tgids = tgids;
 	*ret_nr = nr;
 	return 0;
@@ -368,6 +394,17 @@ unsigned long proctree_flags(const char *proc_root, pid_t pid)
 		return 0;
 	at = process_stat_field(text, 9);
 	return at ? strtoul(at, NULL, 10) : 0;
+}
+
+unsigned long long proctree_started(const char *proc_root, pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *at;
+
+	if (read_of_process(proc_root, pid, "stat", &text))
+		return 0;
+	at = process_stat_field(text, 22);
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret)

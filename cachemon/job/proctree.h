@@ -25,6 +25,9 @@ struct proctree_about {
 #define PROCTREE_EXITING 0x00000004UL
 #define PROCTREE_KTHREAD 0x00200000UL
 unsigned long proctree_flags(const char *proc_root, pid_t pid);
+/* When it started, in clock ticks after boot: with the number it identifies a process; 0: it has
+ * ended. */
+unsigned long long proctree_started(const char *proc_root, pid_t pid);
 
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret);
 
@@ -50,9 +53,12 @@ int proctree_descendants(const char *proc_root, const pid_t *roots, size_t nr_ro
 			 const struct proctree_notes *notes, pid_t **ret_tgids, size_t *ret_nr,
 			 size_t *ret_roots);
 
-/* The processes of root, not of a program that a user started and that became root, whose
- * executable is named program or begins so, and whose command line begins with title: no user can
- * imitate them. The caller frees the array. *ret_nr 0: none. */
+/*
+ * Root's processes in the caller's pid namespace whose executable name begins with program and
+ * whose command line begins with title. Setuid programs that a user started and processes of
+ * containers are left out, so users cannot imitate them. The caller frees the array. *ret_nr 0:
+ * none. -EACCES: a process with that title hides its program.
+ */
 int proctree_titled(const char *proc_root, const char *program, const char *title,
 		    pid_t **ret_tgids, size_t *ret_nr);
 

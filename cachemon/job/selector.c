@@ -381,8 +381,15 @@ static bool has_hint(pid_t pid, void *arg)
 {
 	struct slurm_hint *h = arg;
 	const char *proc = h->places->proc_root;
-	_cleanup_free_ char *job = pid > 0 ? proctree_environment(proc, pid, "SLURM_JOB_ID") : NULL;
+	const struct invoker *inv = h->places->invoker;
+	_cleanup_free_ char *job = NULL;
+	struct proctree_about about;
 
+	/* /proc shows a process's environment to its user and to root. */
+	if (pid <= 0 || proctree_about(proc, pid, &about) ||
+	    (inv && inv->uid && inv->uid != about.real))
+		return false;
+	job = proctree_environment(proc, pid, "SLURM_JOB_ID");
 	if (!job || strcmp(job, h->job) != 0)
 		return false;
 	h->name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
@@ -432,10 +439,18 @@ static int resolve_slurm_steps(const struct selector_places *places, const char 
 	size_t nr = 0;
 	int e = text_print(&title, "slurmstepd: [%s%s", value, strchr(value, '.') ? "]" : ".");
 
-	if (!e)
-		e = refuse_other_pids(places, err);
-	if (!e)
-		e = proctree_titled(places->proc_root, "slurmstepd", title, &steps, &nr);
+	if (e)
+		return errtext_set(err, e, "out of memory");
+	e = refuse_other_pids(places, err);
+	if (e)
+		return e;
+	e = proctree_titled(places->proc_root, "slurmstepd", title, &steps, &nr);
+	if (e == -EACCES)
+		return errtext_set(
+			err, e,
+			"cannot see which program Slurm's process '%s' runs: run cachemon "
+			"as root, or with CAP_SYS_PTRACE",
+			title);
 	if (!e && !nr)
 		return -ENOENT;
 	if (!e)

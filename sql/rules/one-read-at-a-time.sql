@@ -17,8 +17,10 @@ WITH waits AS (
 	SELECT f.job_id, f.directory_id, f.path, f.stall_ns, f.stalls, f.misses, f.faults_major, f.pattern_doubt,
 		f.pattern_confidence,
 		f.pattern_confidence IS NOT NULL AND f.pattern_confidence >= :min_confidence AS shown,
-		f.pattern IN ('random', 'mmap_random') AND coalesce(f.windows_async <= :max_async_share
-			* (f.windows_sync + f.windows_async + f.windows_forced), FALSE) AS counted
+		-- Where the kernel may not read ahead, sequential reads look the same.
+		f.pattern IN ('random', 'mmap_random') AND coalesce(
+			f.windows_sync + f.windows_async > f.windows_forced AND f.windows_async <= :max_async_share
+				* (f.windows_sync + f.windows_async + f.windows_forced), FALSE) AS counted
 	FROM v_file f
 	WHERE f.stalls > 0 AND iif(f.pattern_confidence >= :min_confidence,
 			f.pattern IN ('random', 'shuffled_epoch', 'mmap_random'), f.lookups > 0 OR f.faults_major > 0)

@@ -361,6 +361,12 @@ static void names(void **state)
 		{"/uid_1000/job_12", FIND_SLURM, "12", false},
 		{"/xslurmstepd.scope/job_12", FIND_SLURM, "12", false},
 		{"/job_12", FIND_SLURM, "12", false},
+		/* Where users may make cgroups. */
+		{"/user.slice/user-1000.slice/user@1000.service/slurmstepd.scope/job_12",
+		 FIND_SLURM, "12", false},
+		{"/user.slice/slurm/uid_1000/job_12", FIND_SLURM, "12", false},
+		{"/system.slice/x.service/slurmstepd.scope/job_12", FIND_SLURM, "12", false},
+		{"/slurmstepd.scope/job_12/step_0", FIND_SLURM, "12.0", true},
 		{"job_12", FIND_SLURM, "12", false},
 		{"/", FIND_SLURM, "", false},
 		{"/system.slice/a.service", FIND_UNIT, "a.service", true},
@@ -470,6 +476,10 @@ static void found(void **state)
 	assert_int_equal(find(t, "twin", "", FIND_LAST, &err), -ENOTUNIQ);
 	assert_non_null(strstr(err.text, "/one/twin"));
 	assert_non_null(strstr(err.text, "/two/twin"));
+	/* In two hierarchies, at different places. */
+	add(t, "unified/three/other", "8\n");
+	add(t, "memory/four/other", "8\n");
+	assert_int_equal(find(t, "other", "", FIND_LAST, &err), -ENOTUNIQ);
 	assert_int_equal(find(t, "nothing", "", FIND_LAST, &err), -ENOENT);
 	/* Only the requested kinds are searched. */
 	assert_int_equal(find_cgroup(&t->mi, 1U << FIND_UNIT, "77", &ref, &kind, &err), -ENOENT);

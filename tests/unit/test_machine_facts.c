@@ -248,6 +248,12 @@ static void test_oom_v1(void **state)
 	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/\n");
 	oom_is(w, 3);
 	assert_string_equal(strrchr(take(w, NULL, 0)->limit.at, '/'), "/a");
+	/* Another process got the number. */
+	scratch_write(&w->s, "proc/77/stat",
+		      "77 (x) S 1 77 77 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5000 0 0\n");
+	scratch_write(&w->s, "memory/z/memory.limit_in_bytes", "1000\n");
+	scratch_write(&w->s, "proc/77/cgroup", "9:memory:/z\n");
+	assert_string_equal(strrchr(take(w, NULL, 0)->limit.at, '/'), "/a");
 	/* Kernels before 4.13 have no such count. */
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\n");
 	oom_is(w, MACHINE_UNKNOWN);

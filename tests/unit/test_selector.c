@@ -428,6 +428,8 @@ static void process(struct scratch *s, int pid, int ppid, const char *uids, cons
 	scratch_write(s, name, cmdline);
 	snprintf(name, sizeof(name), "proc/%d/exe", pid);
 	scratch_symlink(s, name, exe);
+	snprintf(name, sizeof(name), "proc/%d/ns/pid", pid);
+	scratch_symlink(s, name, pid == 83 ? "pid:[4026532999]" : "pid:[4026531836]");
 }
 
 /* Without a cgroup a job's processes are those below slurmstepd, which only root can be. */
@@ -456,6 +458,9 @@ static void slurm_without_cgroup(void **state)
 	process(s, 80, 1, alice, stepd, "slurmstepd: [14.0]    ");
 	process(s, 81, 1, "1000\t0\t0\t0", "/usr/bin/passwd", "slurmstepd: [14.0]    ");
 	process(s, 82, 1, root, "/usr/bin/sleep", "slurmstepd: [14.0]    ");
+	/* Of a container's root. */
+	process(s, 83, 1, root, stepd, "slurmstepd: [14.0]    ");
+	scratch_symlink(s, "proc/self/ns/pid", "pid:[4026531836]");
 	scratch_write(s, "proc/73/environ", "A=b");
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14", &sel, &err), 0);
 	assert_int_equal(sel.kind, SELECTED_PIDS);
@@ -481,6 +486,15 @@ static void slurm_without_cgroup(void **state)
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.1", &sel, &err), -ENOENT);
 }
 
+static void write_environ(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
 /* The name and partition in the environment of a process of that job. */
 static void slurm_hints(void **state)
 {
@@ -501,6 +515,7 @@ static void slurm_hints(void **state)
 	struct trees *t = *state;
 	struct selector_places places = t->places;
 	char proc[PATH_MAX], path[PATH_MAX];
+	struct selector last;
 
 	places.proc_root = scratch_path(&t->s, "proc", proc);
 	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
@@ -508,16 +523,20 @@ static void slurm_hints(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct selector s;
 		struct errtext err = {""};
-		FILE *f = fopen(scratch_path(&t->s, "proc/100/environ", path), "w");
 
-		assert_non_null(f);
-		assert_int_equal(fwrite(rows[i].environ, 1, rows[i].len, f), rows[i].len);
-		assert_int_equal(fclose(f), 0);
+		write_environ(scratch_path(&t->s, "proc/100/environ", path), rows[i].environ,
+			      rows[i].len);
 		assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &s, &err), 0);
 		if (strcmp(s.text + strlen(s.text) - strlen(rows[i].rest), rows[i].rest) != 0)
 			fail_msg("%s", s.text);
 		selector_free(&s);
 	}
+	/* Not shown to another user. */
+	places.invoker = &(const struct invoker){.uid = 1001};
+	write_environ(scratch_path(&t->s, "proc/100/environ", path), rows[0].environ, rows[0].len);
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &last, NULL), 0);
+	assert_null(strstr(last.text, "name"));
+	selector_free(&last);
 }
 
 static void cgroup_namespace(void **state)

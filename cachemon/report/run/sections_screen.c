@@ -256,7 +256,8 @@ static size_t fixes_left(const struct model *m, const struct model_job *job, siz
 /* Commands to copy, and their purposes in a column. */
 static char *commands_text(const char *again, const char *full, const struct finding *f)
 {
-	enum { NR = 3 };
+	/* With the path of a database in two of them the third would end too far to the right. */
+	enum { NR = 3, WIDE_MOST = 56 };
 	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
 	char *commands[NR] = {NULL};
 	size_t nr = f ? NR : NR - 1, wide = 0;
@@ -270,7 +271,8 @@ static char *commands_text(const char *again, const char *full, const struct fin
 	for (size_t i = 0; !failed && i < nr; i++)
 		wide = strlen(commands[i]) > wide ? strlen(commands[i]) : wide;
 	for (size_t i = 0; !failed && out && i < nr; i++)
-		fprintf(out, "%-*s  # %s\n", (int)wide, commands[i], whys[i]);
+		fprintf(out, "%-*s  # %s\n", i < 2 || wide <= WIDE_MOST ? (int)wide : 0,
+			commands[i], whys[i]);
 	for (size_t i = 0; i < NR; i++)
 		free(commands[i]);
 	text = text_end(&b);

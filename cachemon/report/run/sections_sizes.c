@@ -215,8 +215,11 @@ void sections_waits(struct doc *d, const struct model *m, const struct model_job
 	if (mean.known) {
 		mean.value = ns.value / waits.value;
 		doc_para(d, "Tasks slept for the page cache %s %s, %s on average, %s in all.",
-			 show_count(waits, false).s, show_plural(waits, "time", "times"),
-			 show_ns(mean).s, show_ns(ns).s);
+			 show_least(show_count(waits, false),
+				    counts_lower_bound(&job->counts, C_stalls))
+				 .s,
+			 show_plural(waits, "time", "times"), show_ns(mean).s,
+			 show_least(show_ns(ns), counts_lower_bound(&job->counts, C_stall_ns)).s);
 	}
 	put_devices(d, job);
 	if (job->waits.absent) {

@@ -216,6 +216,18 @@ static bool is_of_v1(const struct bytes *at)
 	return begins_with(at, "/sys/fs/cgroup/memory/");
 }
 
+/* The root of a hierarchy has no file with a protection or a limit. */
+static bool is_root_cgroup(const struct bytes *at)
+{
+	static const char *const roots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/memory",
+					    "/sys/fs/cgroup/unified"};
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (bytes_equal(at, &(struct bytes){roots[i], strlen(roots[i])}))
+			return true;
+	return false;
+}
+
 /* The limit file of a cgroup that systemd does not manage. */
 static int fill_limit_file(const struct snippet_of *of, char **ret)
 {
@@ -231,7 +243,9 @@ static int fill_low_file(const struct snippet_of *of, char **ret)
 {
 	const struct bytes *at = &of->job->limit_at;
 
-	return unit_of(at).name.len ? 0 : word_of(at->data, at->len, "/memory.low", ret);
+	if (unit_of(at).name.len || is_root_cgroup(at))
+		return 0;
+	return word_of(at->data, at->len, "/memory.low", ret);
 }
 
 static int fill_cgroup(const struct snippet_of *of, char **ret)
