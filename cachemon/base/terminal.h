@@ -31,7 +31,7 @@ bool terminal_text_is_ascii(FILE *out);
 enum { TERMINAL_PLAIN_MAX = 12 };
 /* A character in ASCII: "->", "3" for a bar of three eighths, or its number, "\u00e9". */
 void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX]);
-/* A stream that takes UTF-8 and writes ASCII to out. Closing it leaves out open. NULL: no
+/* A stream that takes UTF-8 and writes ASCII to out. Closing it does not close out. NULL: no
  * memory. */
 FILE *terminal_plain_stream(FILE *out);
 /* Clears the line with the cursor. */

@@ -251,7 +251,7 @@ void watch_live_clear(FILE *out, struct watch_place *place)
 	if (terminal_in_background(out))
 		return;
 	if (!place->rows) {
-		/* Nothing was written since another job had the terminal. */
+		/* Nothing has been written since another shell job used the terminal. */
 		if (!place->lost)
 			terminal_clear_line(out);
 		return;

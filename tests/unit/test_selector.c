@@ -458,7 +458,7 @@ static void slurm_without_cgroup(void **state)
 	process(s, 80, 1, alice, stepd, "slurmstepd: [14.0]    ");
 	process(s, 81, 1, "1000\t0\t0\t0", "/usr/bin/passwd", "slurmstepd: [14.0]    ");
 	process(s, 82, 1, root, "/usr/bin/sleep", "slurmstepd: [14.0]    ");
-	/* Of a container's root. */
+	/* A process of root in a container. */
 	process(s, 83, 1, root, stepd, "slurmstepd: [14.0]    ");
 	scratch_symlink(s, "proc/self/ns/pid", "pid:[4026531836]");
 	scratch_write(s, "proc/73/environ", "A=b");
