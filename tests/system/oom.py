@@ -88,7 +88,7 @@ def expect(got, kills):
     equal("oom_kills", oom_kills, kills)
     equal("findings", len(found), bool(kills))
     for said in found:
-        check(said.startswith("its memory limit of 64 MiB killed 1 process"), f"finding: {said}")
+        check(said.startswith("the memory limit of 64 MiB killed 1 process"), f"finding: {said}")
     for where, said in (("summary", errors), ("report", text)):
         check(("The job's memory limit (64.0 MiB) killed 1 process:" in said) == bool(kills),
               f"{where}: {tail(said)}")
