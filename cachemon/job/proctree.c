@@ -385,26 +385,26 @@ static void read_name(const char *proc_root, pid_t pid, char name[16])
 	strncat(name, text, 15);
 }
 
-unsigned long proctree_flags(const char *proc_root, pid_t pid)
+/* A field of /proc/PID/stat, by its number in proc_pid_stat(5); 0: the process has ended. */
+static unsigned long long stat_field(const char *proc_root, pid_t pid, int field)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *at;
 
 	if (read_of_process(proc_root, pid, "stat", &text))
 		return 0;
-	at = process_stat_field(text, 9);
-	return at ? strtoul(at, NULL, 10) : 0;
+	at = process_stat_field(text, field);
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+unsigned long proctree_flags(const char *proc_root, pid_t pid)
+{
+	return stat_field(proc_root, pid, 9);
 }
 
 unsigned long long proctree_started(const char *proc_root, pid_t pid)
 {
-	_cleanup_free_ char *text = NULL;
-	const char *at;
-
-	if (read_of_process(proc_root, pid, "stat", &text))
-		return 0;
-	at = process_stat_field(text, 22);
-	return at ? strtoull(at, NULL, 10) : 0;
+	return stat_field(proc_root, pid, 22);
 }
 
 int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret)

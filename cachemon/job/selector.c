@@ -361,7 +361,9 @@ static int resolve_pod(const struct selector_places *places, const char *value,
 	struct job_names names = {0};
 	int e = resolve_found(places, 1U << FIND_POD, value, ret, err);
 
-	if (e == -ENOENT && !job_names_pods(places->root ?: "", value, &names))
+	if (e == -ENOENT && job_names_pods(places->root ?: "", value, &names))
+		e = errtext_set(err, -ENOMEM, "out of memory");
+	else if (e == -ENOENT)
 		e = select_named(places, FIND_POD, &names, value, ret, err);
 	job_names_free(&names);
 	if (e != -ENOENT)
