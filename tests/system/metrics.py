@@ -3,19 +3,17 @@
 """The file for a monitoring system: counts per mount are exact by the job's own account, counters
 never fall, the file is always complete, Prometheus accepts it, and nothing else can be replaced."""
 
-import glob
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine, users  # noqa: E402
-from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib import debian, machine, users  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
 from syslib.reads import PAGE, Reads, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
@@ -178,24 +176,9 @@ def grows_while_it_runs(world, stack):
     equal("running at the end", value(read(metrics), "job_running"), 0)
 
 
-def promtool(world):
-    """Of the machine, or of a package that is unpacked but not installed: it would start a
-    server."""
-    if shutil.which("promtool"):
-        return "promtool"
-    place = f"{world.work}/prometheus"
-    os.makedirs(place, exist_ok=True)
-    done = subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download",
-                           "prometheus"], cwd=place, capture_output=True, text=True)
-    if done.returncode:
-        raise Skipped(f"no package prometheus: {done.stderr.strip().splitlines()[-1:]}")
-    machine.run("dpkg", "-x", glob.glob(f"{place}/*.deb")[0], place)
-    return f"{place}/usr/bin/promtool"
-
-
 @part.case
 def prometheus_accepts_it(world, stack):
-    tool = promtool(world)
+    tool = debian.program(world.work, "prometheus", "promtool")
     metrics = world.tool.fresh(".prom")
     world.tool.watch(stack, ["--level", "full", "--job", 'x"\\y\n\x01é', "--metrics-file", metrics],
                      ["cat", *world.files()], stdout=subprocess.DEVNULL).end()
