@@ -148,6 +148,8 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s, stru
 		return ret;
 	}
 	ledger_written(l);
+	for (int slot = 0; slot < JOB_NR; slot++)
+		st->waits_stored[slot] = st->measured.counter[slot][C_stalls];
 	memset(st->gone, 0, sizeof(st->gone));
 	if (s->references)
 		reference_sample_stored(s->references);

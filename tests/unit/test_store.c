@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <cmocka.h>
 
 #include "test_store_fixture.h"
@@ -189,6 +190,54 @@ static void test_lengths_of_sleeps(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
 	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
 	assert_true(is_sound(db));
+}
+
+/* A row that the store did not write: if a later interval deletes the rows again, it is gone. */
+static void leave_a_wait(const char *db)
+{
+	assert_int_equal(ask(db, "INSERT INTO wait_histogram SELECT id, 0, 2048, 1 FROM job WHERE "
+				 "slot = 1 RETURNING 1"),
+			 1);
+}
+
+/* The rows are deleted once, with the first interval that is written after the waits are given up.
+ */
+static void test_lengths_of_sleeps_are_dropped_once(void **state)
+{
+	bool gone[C_NR] = {[C_stalls] = true};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	sqlite3 *other;
+
+	begin(f, &run, NULL);
+	write_sleeps(f, 0, 1, 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 2);
+	store_measure_no_more(f->st, f->l, gone, "they cost too much");
+	assert_int_equal(sqlite3_open_v2(db, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(write_one(f, 1, 12), -EBUSY);
+	sqlite3_close(other);
+	write_ok(f, 2, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
+	leave_a_wait(db);
+	write_ok(f, 3, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
+}
+
+/* A run that never measured waits has nothing to delete. */
+static void test_lengths_of_sleeps_never_measured(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	run.measured.counter[JOB_WATCHED][C_stalls] = false;
+	begin(f, &run, NULL);
+	leave_a_wait(db);
+	write_ok(f, 0, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
 }
 
 /* A probe fails during the run: its figures are removed from everything already written. */
@@ -445,6 +494,8 @@ int main(void)
 		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
 		STORE_TEST(test_lengths_of_sleeps),
+		STORE_TEST(test_lengths_of_sleeps_are_dropped_once),
+		STORE_TEST(test_lengths_of_sleeps_never_measured),
 		STORE_TEST(test_withdrawn_at_the_end),
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),
