@@ -250,11 +250,14 @@ static void test_withdrawn_at_the_end(void **state)
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
 	const struct sample_mark mark = {.number = 1, .len = 1, .text = "m", .cpu_ns = 7};
+	const struct sample_waiter waiter = {
+		.pid = 5, .waited = {.stall_ns = 9, .stalls = 1, .comm = "reader"}};
 	const struct store_run run = test_run();
 	struct store_measured measured = run.measured;
 	struct test_sample t;
 
 	measured.counter[JOB_WATCHED][C_misses] = false;
+	measured.counter[JOB_WATCHED][C_stall_ns] = false;
 	measured.facts[JOB_WATCHED] = false;
 	begin(f, &run, NULL);
 	for (uint64_t n = 0; n < 6; n++)
@@ -262,9 +265,12 @@ static void test_withdrawn_at_the_end(void **state)
 	test_sample(&t, 6, 12);
 	t.s.marks = &mark;
 	t.s.nr_marks = 1;
+	t.s.waiters = &waiter;
+	t.s.nr_waiters = 1;
 	ledger_apply(f->l, &t.s);
 	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 	assert_int_equal(ask(db, "SELECT cpu_ns FROM mark"), 7);
+	assert_int_equal(ask(db, "SELECT stall_ns FROM process_interval"), 9);
 	end_ok(f,
 	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 2});
 	assert_int_equal(ask(db, "SELECT (SELECT count(misses) FROM job WHERE slot = 1) + "
@@ -279,12 +285,31 @@ static void test_withdrawn_at_the_end(void **state)
 				 "FROM job_interval AS i JOIN job ON job.id = job_id "
 				 "WHERE slot = 1)"),
 			 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM process_interval"), 0);
 	/* Not from the other job, and not from other counters. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 0"),
 			 28);
 	assert_int_equal(ask(db, "SELECT sum(lookups) FROM file"), 10 * (test_misses(7) - 14));
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
+}
+
+/* Each file of the sample has waits of every length. */
+static void write_waiting_files(struct fixture *f, uint64_t n, uint64_t spread)
+{
+	struct sample_wait waits[SAMPLE_FILES] = {0};
+	struct test_sample t;
+
+	test_sample(&t, n, spread);
+	for (int i = 0; i < SAMPLE_FILES; i++) {
+		waits[i].file = t.files[i].key;
+		for (int w = 0; w < WAIT_BUCKETS; w++)
+			waits[i].row.sleeps[w] = 1;
+	}
+	t.s.waits = waits;
+	t.s.nr_waits = SAMPLE_FILES;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 }
 
 /* Few rows for many files: folded files leave the table, and all sums stay right. */
@@ -300,8 +325,9 @@ static void test_folded_files_leave(void **state)
 	limits.active = 3;
 	begin(f, &run, &limits);
 	for (uint64_t n = 0; n < 60; n++) {
-		write_ok(f, n, 200);
+		write_waiting_files(f, n, 200);
 		assert_true(ask(db, "SELECT count(*) FROM file") <= 7);
+		assert_in_range(ask(db, "SELECT count(*) FROM file_wait"), 1, 7 * WAIT_BUCKETS);
 	}
 	end_ok(f, &(struct store_end){0});
 	assert_true(adds_up(db));
