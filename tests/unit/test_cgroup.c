@@ -409,6 +409,27 @@ static void names(void **state)
 		{"/kubepods.slice/kubepods-pod" POD_UID_ ".scope", FIND_POD, POD_UID, false},
 		{"/x.slice/other-pod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
 		{"/kubepods/pod" ID_32, FIND_POD, ID_32, true},
+		/* The kubelet's --cgroup-root: of one level, of two, and one with dashes. */
+		{"/kubelet/kubepods/burstable/pod" POD_UID, FIND_POD, POD_UID, true},
+		{"/kubelet/kubepods/pod" POD_UID, FIND_POD, POD_UID, true},
+		{"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+		 "kubelet-kubepods-besteffort-pod" POD_UID_ ".slice",
+		 FIND_POD, POD_UID, true},
+		{"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" POD_UID_ ".slice",
+		 FIND_POD, POD_UID, true},
+		{"/a.slice/a-pods.slice/a-pods-kubepods.slice/a-pods-kubepods-pod" POD_UID_
+		 ".slice",
+		 FIND_POD, POD_UID, true},
+		{"/my_root.slice/my_root-kubepods.slice/my_root-kubepods-pod" POD_UID_ ".slice",
+		 FIND_POD, POD_UID, true},
+		{"/docker/" ID_A "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" ID_32
+		 ".slice",
+		 FIND_POD, ID_32, true},
+		{"/x.slice/kubelet-xkubepods-pod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
+		{"/x.slice/kubepods-kubelet-pod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
+		{"/x.slice/kubepods-xpod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
+		{"/x.slice/kubepods-pod" POD_UID_ "0.slice", FIND_POD, POD_UID, false},
+		{"/x.slice/-pod" POD_UID_ ".slice", FIND_POD, POD_UID, false},
 		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope", FIND_VM, "web", true},
 		{"/machine.slice/machine-qemu\\x2d12\\x2da\\x20b.scope", FIND_VM, "a b", true},
 		{"/machine.slice/machine-qemu\\x2d2\\x2dweb.scope", FIND_VM, "we", false},

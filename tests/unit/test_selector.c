@@ -357,6 +357,14 @@ static void names_of_runtimes(void **state)
 		 "pod: ml/web, cgroup: "
 		 "/kubepods.slice/kubepods-pod22222222_b6e6_4246_bd66_d48d429dbc12.slice",
 		 0},
+		{SELECTOR_POD, "ml/root",
+		 "pod: ml/root, cgroup: /kubelet.slice/kubelet-kubepods.slice/"
+		 "kubelet-kubepods-pod33333333_b6e6_4246_bd66_d48d429dbc12.slice",
+		 0},
+		{SELECTOR_POD, "ml/plain",
+		 "pod: ml/plain, cgroup: /kubelet/kubepods/burstable/"
+		 "pod44444444-b6e6-4246-bd66-d48d429dbc12",
+		 0},
 		{SELECTOR_POD, "kube-system/etcd-n1",
 		 "pod: kube-system/etcd-n1, cgroup: /kubepods/pod" UID_STATIC, 0},
 		{SELECTOR_POD, "ml/train", "no running pod 'ml/train'", -ENOENT},
@@ -397,6 +405,17 @@ static void names_of_runtimes(void **state)
 		      "cgroup.procs",
 		      "");
 	scratch_write(s, "v2/kubepods/pod" UID_STATIC "/cgroup.procs", "");
+	/* Below the kubelet's --cgroup-root, by systemd and without. */
+	scratch_write(s, "var/log/pods/ml_root_33333333-b6e6-4246-bd66-d48d429dbc12/a/0.log", "");
+	scratch_write(s,
+		      "v2/kubelet.slice/kubelet-kubepods.slice/"
+		      "kubelet-kubepods-pod33333333_b6e6_4246_bd66_d48d429dbc12.slice/cgroup.procs",
+		      "");
+	scratch_write(s, "var/log/pods/ml_plain_44444444-b6e6-4246-bd66-d48d429dbc12/a/0.log", "");
+	scratch_write(s,
+		      "v2/kubelet/kubepods/burstable/pod44444444-b6e6-4246-bd66-d48d429dbc12/"
+		      "cgroup.procs",
+		      "");
 	scratch_write(s, "v2/machine.slice/machine-qemu\\x2d3\\x2dlab\\x2d1.scope/cgroup.procs",
 		      "");
 	scratch_write(s, "v2/machine/qemu-4-old.libvirt-qemu/cgroup.procs", "");
