@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/job/selector.h"
+#include "cachemon/job/selector_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +9,8 @@
 #include <unistd.h>
 
 #include "cachemon/access/access.h"
-#include "cachemon/job/job_find.h"
 #include "cachemon/job/job_names.h"
-#include "cachemon/job/proctree.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
 #include "cachemon/access/paths.h"
 #include "cachemon/base/quote.h"
@@ -57,8 +53,7 @@ static int refuse_absent(const struct selector_places *places, pid_t pid, struct
 	return errtext_set(err, -ESRCH, "no such process: %d", pid);
 }
 
-/* /proc of another pid namespace has other numbers than kill(1) and a shell's $!. */
-static int refuse_other_pids(const struct selector_places *places, struct errtext *err)
+int selector_refuse_other_pids(const struct selector_places *places, struct errtext *err)
 {
 	unsigned int up = 0;
 	int e = proctree_levels_up(places->proc_root, &up);
@@ -84,7 +79,7 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 
 	if (e)
 		return errtext_set(err, e, "'%s' is not a process id: give a number from 1", value);
-	e = refuse_other_pids(places, err);
+	e = selector_refuse_other_pids(places, err);
 	if (e)
 		return e;
 	e = proctree_tgid(places->proc_root, pid, &tgid);
@@ -191,8 +186,8 @@ static int kind_prefix(enum find_kind kind, const char *value, char **ret)
 	return e ? e : text_print(ret, "%s: %s, ", find_kind_name(kind), quoted);
 }
 
-static int resolve_found(const struct selector_places *places, unsigned int kinds,
-			 const char *value, struct selector *ret, struct errtext *err)
+int selector_found(const struct selector_places *places, unsigned int kinds, const char *value,
+		   struct selector *ret, struct errtext *err)
 {
 	_cleanup_free_ char *prefix = NULL;
 	struct cgroup_ref ref = {.fd = -1};
@@ -295,7 +290,7 @@ static int resolve_name(const struct selector_places *places, const char *value,
 	unsigned int named =
 		1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_VM | 1U << FIND_LAST;
 	bool number = *value && !value[strspn(value, "0123456789")];
-	int e = resolve_found(places, named, value, ret, err);
+	int e = selector_found(places, named, value, ret, err);
 
 	if (e == -ENOENT)
 		e = resolve_container_name(places, value, ret, err);
@@ -313,9 +308,8 @@ static int resolve_name(const struct selector_places *places, const char *value,
 			   value);
 }
 
-/* No cgroup was found: where was looked. more: where else, or "". */
-static int refuse_kind(const struct selector_places *places, const char *what, const char *value,
-		       const char *more, struct errtext *err)
+int selector_refuse_kind(const struct selector_places *places, const char *what, const char *value,
+			 const char *more, struct errtext *err)
 {
 	_cleanup_free_ char *searched = cgroup_searched(places->mounts);
 
@@ -327,29 +321,31 @@ static int refuse_kind(const struct selector_places *places, const char *what, c
 static int resolve_unit(const struct selector_places *places, const char *value,
 			struct selector *ret, struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_UNIT, value, ret, err);
+	int e = selector_found(places, 1U << FIND_UNIT, value, ret, err);
 
-	return e == -ENOENT ? refuse_kind(places, "systemd unit", value, "", err) : e;
+	return e == -ENOENT ? selector_refuse_kind(places, "systemd unit", value, "", err) : e;
 }
 
 static int resolve_vm(const struct selector_places *places, const char *value, struct selector *ret,
 		      struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_VM, value, ret, err);
+	int e = selector_found(places, 1U << FIND_VM, value, ret, err);
 
-	return e == -ENOENT ? refuse_kind(places, "virtual machine of libvirt", value, "", err) : e;
+	return e == -ENOENT
+		       ? selector_refuse_kind(places, "virtual machine of libvirt", value, "", err)
+		       : e;
 }
 
 static int resolve_container(const struct selector_places *places, const char *value,
 			     struct selector *ret, struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_CONTAINER, value, ret, err);
+	int e = selector_found(places, 1U << FIND_CONTAINER, value, ret, err);
 
 	if (e == -ENOENT)
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return refuse_kind(
+	return selector_refuse_kind(
 		places, "running container", value,
 		" (12 digits of an id or more), and for its name in " JOB_NAMES_CONTAINER_PLACES,
 		err);
@@ -359,7 +355,7 @@ static int resolve_pod(const struct selector_places *places, const char *value,
 		       struct selector *ret, struct errtext *err)
 {
 	struct job_names names = {0};
-	int e = resolve_found(places, 1U << FIND_POD, value, ret, err);
+	int e = selector_found(places, 1U << FIND_POD, value, ret, err);
 
 	if (e == -ENOENT && job_names_pods(places->root ?: "", value, &names))
 		e = errtext_set(err, -ENOMEM, "out of memory");
@@ -368,158 +364,8 @@ static int resolve_pod(const struct selector_places *places, const char *value,
 	job_names_free(&names);
 	if (e != -ENOENT)
 		return e;
-	return refuse_kind(places, "running pod", value,
-			   ", and for NAMESPACE/NAME in " JOB_NAMES_POD_PLACES, err);
-}
-
-/* The name and partition in a job's own environment: a hint, which its user can change. */
-struct slurm_hint {
-	const struct selector_places *places;
-	char *job; /* number, without a step */
-	char *name, *partition;
-};
-
-static bool has_hint(pid_t pid, void *arg)
-{
-	struct slurm_hint *h = arg;
-	const char *proc = h->places->proc_root;
-	const struct invoker *inv = h->places->invoker;
-	_cleanup_free_ char *job = NULL;
-	struct proctree_about about;
-
-	/* /proc shows a process's environment to its user and to root. */
-	if (pid <= 0 || proctree_about(proc, pid, &about) ||
-	    (inv && inv->uid && inv->uid != about.real))
-		return false;
-	job = proctree_environment(proc, pid, "SLURM_JOB_ID");
-	if (!job || strcmp(job, h->job) != 0)
-		return false;
-	h->name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
-	h->partition = proctree_environment(proc, pid, "SLURM_JOB_PARTITION");
-	return true;
-}
-
-/* "…, uid: 7" -> "…, uid: 7, name: train, partition: batch". */
-static int add_hint(struct selector *s, const struct slurm_hint *hint)
-{
-	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
-	int e = hint->name ? quote_word(hint->name, &name) : 0;
-
-	if (!e && hint->partition)
-		e = quote_word(hint->partition, &partition);
-	if (!e)
-		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
-			       partition ? ", partition: " : "", partition ?: "");
-	if (e)
-		return e;
-	free(s->text);
-	s->text = text;
-	text = NULL;
-	return 0;
-}
-
-/* A number alone names nothing. */
-static int name_slurm_job(struct selector *s, const char *value)
-{
-	_cleanup_free_ char *quoted = NULL;
-	int e = quote_word(value, &quoted);
-
-	free(s->name);
-	s->name = NULL;
-	return e ? e : text_print(&s->name, "slurm:%s", quoted);
-}
-
-/* A job without a cgroup (proctrack/linuxproc): slurmstepd, one a step, is an ancestor of its
- * processes, and its title says which step it serves. */
-static int resolve_slurm_steps(const struct selector_places *places, const char *value,
-			       struct selector *ret, struct errtext *err)
-{
-	struct selector s = {.kind = SELECTED_PIDS, .cgroup.fd = -1, .uid = -1};
-	_cleanup_free_ char *title = NULL, *quoted = NULL;
-	_cleanup_free_ pid_t *steps = NULL;
-	struct proctree_about about;
-	size_t nr = 0;
-	int e = text_print(&title, "slurmstepd: [%s%s", value, strchr(value, '.') ? "]" : ".");
-
-	if (e)
-		return errtext_set(err, e, "out of memory");
-	e = refuse_other_pids(places, err);
-	if (e)
-		return e;
-	e = proctree_titled(places->proc_root, "slurmstepd", title, &steps, &nr);
-	if (e == -EACCES)
-		return errtext_set(
-			err, e,
-			"cannot see which program Slurm's process '%s' runs: run cachemon "
-			"as root, or with CAP_SYS_PTRACE",
-			title);
-	if (!e && !nr)
-		return -ENOENT;
-	if (!e)
-		e = proctree_descendants(places->proc_root, steps, nr, NULL, &s.tgids, &s.nr_tgids,
-					 &s.nr_roots);
-	for (size_t i = 0; !e && i < s.nr_tgids; i++) {
-		/* slurmstepd is root's. */
-		if (i && i < s.nr_roots)
-			continue;
-		if (proctree_about(places->proc_root, s.tgids[i], &about))
-			continue;
-		s.pid = s.tgids[i];
-		s.uid = about.uid;
-		if (i)
-			break;
-	}
-	if (!e)
-		e = quote_word(value, &quoted);
-	if (!e)
-		e = text_print(&s.text, "slurm: %s, without a cgroup, pid: %d, uid: %lld", quoted,
-			       s.tgids[0], (long long)s.uid);
-	if (e == -ESRCH)
-		e = -ENOENT;
-	if (e)
-		selector_free(&s);
-	else
-		*ret = s;
-	return e && e != -ENOENT ? errtext_set(err, e, "%s: %s", value, strerror(-e)) : e;
-}
-
-static int resolve_slurm(const struct selector_places *places, const char *value,
-			 struct selector *ret, struct errtext *err)
-{
-	struct slurm_hint hint = {.places = places};
-	struct selector s;
-	int e = resolve_found(places, 1U << FIND_SLURM, value, &s, err);
-
-	if (e == -ENOENT)
-		e = resolve_slurm_steps(places, value, &s, err);
-	if (e == -ENOENT)
-		return refuse_kind(places, "Slurm job", value,
-				   ", and for its slurmstepd in the list of processes: has it "
-				   "begun on this node, and not ended?",
-				   err);
-	if (e)
-		return e;
-	hint.job = strndup(value, strcspn(value, "."));
-	if (!hint.job)
-		e = -ENOMEM;
-	else if (s.kind == SELECTED_CGROUP)
-		cgroup_each_process(&s.cgroup, has_hint, &hint);
-	else
-		for (size_t i = 0; i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
-			;
-	if (!e)
-		e = add_hint(&s, &hint);
-	if (!e)
-		e = name_slurm_job(&s, value);
-	free(hint.job);
-	free(hint.name);
-	free(hint.partition);
-	if (e) {
-		selector_free(&s);
-		return errtext_set(err, e, "%s: %s", value, strerror(-e));
-	}
-	*ret = s;
-	return 0;
+	return selector_refuse_kind(places, "running pod", value,
+				    ", and for NAMESPACE/NAME in " JOB_NAMES_POD_PLACES, err);
 }
 
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
@@ -561,7 +407,7 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 				      struct selector *ret, struct errtext *err) = {
 		[SELECTOR_PID] = resolve_pid,
 		[SELECTOR_CGROUP] = resolve_cgroup,
-		[SELECTOR_SLURM] = resolve_slurm,
+		[SELECTOR_SLURM] = selector_slurm,
 		[SELECTOR_UNIT] = resolve_unit,
 		[SELECTOR_CONTAINER] = resolve_container,
 		[SELECTOR_POD] = resolve_pod,
