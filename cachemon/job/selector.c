@@ -30,6 +30,9 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 
 	s->uid = about->uid;
 	s->pid = tgid;
+	s->identity.kind = "pid";
+	if (!err)
+		err = text_print(&s->identity.id, "%d", tgid);
 	if (!err)
 		err = text_print(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted,
 				 about->uid);
@@ -128,30 +131,67 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
+/* The process that shows whose job a cgroup is: the first one. In a Slurm job that may be root's
+ * slurmstepd, so it is the first of another user, if there is one. */
+struct first_process {
+	const char *proc_root;
+	bool not_root;
+	pid_t pid;   /* 0: none is visible */
+	int64_t uid; /* < 0: unknown */
+};
+
 static bool take_visible(pid_t pid, void *arg)
 {
-	pid_t *ret = arg;
+	struct first_process *f = arg;
+	struct proctree_about about;
+	bool known = pid > 0 && !proctree_about(f->proc_root, pid, &about);
+	bool wanted = known && (!f->not_root || about.uid);
 
-	*ret = pid;
-	return pid > 0;
+	if (pid > 0 && (!f->pid || wanted)) {
+		f->pid = pid;
+		f->uid = known ? (int64_t)about.uid : -1;
+	}
+	return wanted;
 }
 
-/* prefix: "slurm: 12, " and similar, or "". Takes ownership of ref, also on failure. */
+/* "unit: a.service, ", as the text of a selector begins; "" for a plain cgroup. */
+static int kind_prefix(enum find_kind kind, const char *value, char **ret)
+{
+	_cleanup_free_ char *quoted = NULL;
+	int e = kind == FIND_LAST ? 0 : quote_word(value, &quoted);
+
+	if (e)
+		return e;
+	return quoted ? text_print(ret, "%s: %s, ", find_kind_name(kind), quoted)
+		      : text_print(ret, "%s", "");
+}
+
+/* value: as it was given. Takes ownership of ref, also on failure. */
 static int select_cgroup(const struct selector_places *places, struct cgroup_ref *ref,
-			 const char *prefix, const char *name, struct selector *ret,
+			 enum find_kind kind, const char *value, struct selector *ret,
 			 struct errtext *err)
 {
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref, .uid = -1};
-	_cleanup_free_ char *path = NULL;
-	struct proctree_about about;
+	_cleanup_free_ char *path = NULL, *prefix = NULL;
+	const char *last = paths_last(ref->path), *name = value;
+	struct first_process first = {
+		.proc_root = places->proc_root, .not_root = kind == FIND_SLURM, .uid = -1};
 	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
-	if (cgroup_each_process(ref, take_visible, &s.pid) &&
-	    !proctree_about(places->proc_root, s.pid, &about)) {
-		s.uid = about.uid;
-		snprintf(user, sizeof(user), ", uid: %u", about.uid);
-	}
+	if (kind == FIND_LAST)
+		name = *last ? last : ref->path;
+	cgroup_each_process(ref, take_visible, &first);
+	s.pid = first.pid;
+	s.uid = first.uid;
+	if (s.uid >= 0)
+		snprintf(user, sizeof(user), ", uid: %u", (unsigned int)s.uid);
+	s.identity.kind = find_kind_name(kind);
+	s.identity.id = strdup(kind == FIND_LAST ? ref->path : value);
+	if (!e && !s.identity.id)
+		e = -ENOMEM;
+	if (!e)
+		e = kind_prefix(kind, value, &prefix);
 	if (!e)
 		e = text_print(&s.text, "%scgroup: %s%s", prefix, path, user);
 	if (!e)
@@ -168,42 +208,19 @@ static int resolve_cgroup(const struct selector_places *places, const char *valu
 			  struct selector *ret, struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
-	const char *last;
 	int e = cgroup_open(places->mounts, value, &ref, err);
 
-	if (e)
-		return e;
-	last = paths_last(ref.path);
-	return select_cgroup(places, &ref, "", *last ? last : ref.path, ret, err);
-}
-
-/* "unit: a.service, ", as the text of a selector begins. */
-static int kind_prefix(enum find_kind kind, const char *value, char **ret)
-{
-	_cleanup_free_ char *quoted = NULL;
-	int e = quote_word(value, &quoted);
-
-	return e ? e : text_print(ret, "%s: %s, ", find_kind_name(kind), quoted);
+	return e ? e : select_cgroup(places, &ref, FIND_LAST, value, ret, err);
 }
 
 int selector_found(const struct selector_places *places, unsigned int kinds, const char *value,
 		   struct selector *ret, struct errtext *err)
 {
-	_cleanup_free_ char *prefix = NULL;
 	struct cgroup_ref ref = {.fd = -1};
 	enum find_kind kind = FIND_NR;
 	int e = find_cgroup(places->mounts, kinds, value, &ref, &kind, err);
 
-	if (e)
-		return e;
-	if (kind == FIND_LAST)
-		return select_cgroup(places, &ref, "", value, ret, err);
-	e = kind_prefix(kind, value, &prefix);
-	if (e) {
-		cgroup_close(&ref);
-		return errtext_set(err, e, "%s: %s", value, strerror(-e));
-	}
-	return select_cgroup(places, &ref, prefix, value, ret, err);
+	return e ? e : select_cgroup(places, &ref, kind, value, ret, err);
 }
 
 /* -ENOENT without a text: it has no cgroup, as when it has ended. */
@@ -226,7 +243,6 @@ static int select_named(const struct selector_places *places, enum find_kind kin
 			struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
-	_cleanup_free_ char *prefix = NULL;
 	int e = -ENOENT;
 
 	for (size_t i = 0; i < names->nr; i++) {
@@ -249,9 +265,7 @@ static int select_named(const struct selector_places *places, enum find_kind kin
 			break;
 	}
 	if (!e)
-		e = kind_prefix(kind, value, &prefix);
-	if (!e)
-		return select_cgroup(places, &ref, prefix, value, ret, err);
+		return select_cgroup(places, &ref, kind, value, ret, err);
 	cgroup_close(&ref);
 	return e;
 }
@@ -421,7 +435,8 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 
 int selector_command(char *const argv[], struct selector *ret)
 {
-	struct selector s = {.kind = SELECTED_COMMAND, .cgroup.fd = -1, .uid = -1};
+	struct selector s = {
+		.kind = SELECTED_COMMAND, .cgroup.fd = -1, .uid = -1, .identity.kind = "command"};
 	_cleanup_free_ char *words = NULL;
 	int err = quote_words(argv, TEXT_MAX, &words);
 
@@ -458,6 +473,10 @@ void selector_free(struct selector *s)
 		return;
 	free(s->text);
 	free(s->name);
+	free(s->identity.id);
+	free(s->identity.step);
+	free(s->identity.job_name);
+	free(s->identity.partition);
 	free(s->tgids);
 	cgroup_close(&s->cgroup);
 	memset(s, 0, sizeof(*s));

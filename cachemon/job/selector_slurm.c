@@ -13,8 +13,7 @@
 /* The name and partition in a job's own environment: a hint, which its user can change. */
 struct slurm_hint {
 	const struct selector_places *places;
-	char *job; /* number, without a step */
-	char *name, *partition;
+	struct selector_identity *identity; /* with the job's number */
 };
 
 static bool has_hint(pid_t pid, void *arg)
@@ -30,21 +29,21 @@ static bool has_hint(pid_t pid, void *arg)
 	    (inv && inv->uid && inv->uid != about.real))
 		return false;
 	job = proctree_environment(proc, pid, "SLURM_JOB_ID");
-	if (!job || strcmp(job, h->job) != 0)
+	if (!job || strcmp(job, h->identity->id) != 0)
 		return false;
-	h->name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
-	h->partition = proctree_environment(proc, pid, "SLURM_JOB_PARTITION");
+	h->identity->job_name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
+	h->identity->partition = proctree_environment(proc, pid, "SLURM_JOB_PARTITION");
 	return true;
 }
 
 /* "…, uid: 7" -> "…, uid: 7, name: train, partition: batch". */
-static int add_hint(struct selector *s, const struct slurm_hint *hint)
+static int add_hint(struct selector *s)
 {
 	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
-	int e = hint->name ? quote_word(hint->name, &name) : 0;
+	int e = s->identity.job_name ? quote_word(s->identity.job_name, &name) : 0;
 
-	if (!e && hint->partition)
-		e = quote_word(hint->partition, &partition);
+	if (!e && s->identity.partition)
+		e = quote_word(s->identity.partition, &partition);
 	if (!e)
 		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
 			       partition ? ", partition: " : "", partition ?: "");
@@ -54,6 +53,18 @@ static int add_hint(struct selector *s, const struct slurm_hint *hint)
 	s->text = text;
 	text = NULL;
 	return 0;
+}
+
+/* "12.batch" -> 12, batch. */
+static int identify(struct selector_identity *identity, const char *value)
+{
+	size_t len = strcspn(value, ".");
+
+	free(identity->id);
+	identity->kind = find_kind_name(FIND_SLURM);
+	identity->id = strndup(value, len);
+	identity->step = value[len] ? strdup(value + len + 1) : NULL;
+	return identity->id && (identity->step || !value[len]) ? 0 : -ENOMEM;
 }
 
 /* A number alone names nothing. */
@@ -124,8 +135,8 @@ static int resolve_slurm_steps(const struct selector_places *places, const char 
 int selector_slurm(const struct selector_places *places, const char *value, struct selector *ret,
 		   struct errtext *err)
 {
-	struct slurm_hint hint = {.places = places};
 	struct selector s;
+	struct slurm_hint hint = {places, &s.identity};
 	int e = selector_found(places, 1U << FIND_SLURM, value, &s, err);
 
 	if (e == -ENOENT)
@@ -138,21 +149,16 @@ int selector_slurm(const struct selector_places *places, const char *value, stru
 			err);
 	if (e)
 		return e;
-	hint.job = strndup(value, strcspn(value, "."));
-	if (!hint.job)
-		e = -ENOMEM;
-	else if (s.kind == SELECTED_CGROUP)
+	e = identify(&s.identity, value);
+	if (!e && s.kind == SELECTED_CGROUP)
 		cgroup_each_process(&s.cgroup, has_hint, &hint);
 	else
-		for (size_t i = 0; i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
+		for (size_t i = 0; !e && i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
 			;
 	if (!e)
-		e = add_hint(&s, &hint);
+		e = add_hint(&s);
 	if (!e)
 		e = name_slurm_job(&s, value);
-	free(hint.job);
-	free(hint.name);
-	free(hint.partition);
 	if (e) {
 		selector_free(&s);
 		return errtext_set(err, e, "%s: %s", value, strerror(-e));

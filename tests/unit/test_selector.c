@@ -24,6 +24,8 @@ static void pid_tree(void **state)
 	assert_int_equal(s.kind, SELECTED_PIDS);
 	assert_string_equal(s.text, "pid: 100, command: python3, uid: 1000");
 	assert_string_equal(s.name, "python3[100]");
+	assert_string_equal(s.identity.kind, "pid");
+	assert_string_equal(s.identity.id, "100");
 	assert_int_equal(s.cgroup.fd, -1);
 	assert_int_equal(s.nr_tgids, 5);
 	assert_int_equal(s.tgids[0], 100);
@@ -200,25 +202,28 @@ static void texts(void **state)
 {
 	static const struct {
 		enum selector_request request;
-		const char *value, *text, *name;
+		const char *value, *text, *name, *kind, *id;
 	} rows[] = {
-		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train', uid: 1000", "train"},
-		{SELECTOR_CGROUP, "/", "cgroup: /, uid: 1000", "/"},
-		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000",
-		 "$'\\x1b\\xff'"},
-		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train"},
+		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train', uid: 1000", "train",
+		 "cgroup", "/a b/train"},
+		{SELECTOR_CGROUP, "/", "cgroup: /, uid: 1000", "/", "cgroup", "/"},
+		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000", "$'\\x1b\\xff'",
+		 "cgroup", "/\033\xff"},
+		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train", "cgroup",
+		 "/a b/train"},
 		/* A cgroup may have a number as its name. */
-		{SELECTOR_NAME, "77", "cgroup: /77", "77"},
+		{SELECTOR_NAME, "77", "cgroup: /77", "77", "cgroup", "/77"},
 		{SELECTOR_SLURM, "400",
 		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400, uid: 1000",
-		 "slurm:400"},
+		 "slurm:400", "slurm", "400"},
 		{SELECTOR_SLURM, "400.batch",
 		 "slurm: 400.batch, cgroup: /system.slice/slurmstepd.scope/job_400/step_batch",
-		 "slurm:400.batch"},
-		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service, uid: 1000",
-		 "db"},
+		 "slurm:400.batch", "slurm", "400"},
+		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service, uid: 1000", "db",
+		 "unit", "db"},
 		{SELECTOR_NAME, "db.service",
-		 "unit: db.service, cgroup: /system.slice/db.service, uid: 1000", "db.service"},
+		 "unit: db.service, cgroup: /system.slice/db.service, uid: 1000", "db.service",
+		 "unit", "db.service"},
 	};
 	struct trees *t = *state;
 
@@ -230,6 +235,13 @@ static void texts(void **state)
 			fail_msg("%s: %s", rows[i].value, err.text);
 		assert_string_equal(s.text, rows[i].text);
 		assert_string_equal(s.name, rows[i].name);
+		assert_string_equal(s.identity.kind, rows[i].kind);
+		assert_string_equal(s.identity.id, rows[i].id);
+		if (strchr(rows[i].value, '.') && rows[i].request == SELECTOR_SLURM)
+			assert_string_equal(s.identity.step, "batch");
+		else
+			assert_null(s.identity.step);
+		assert_null(s.identity.job_name);
 		selector_free(&s);
 	}
 }
@@ -368,6 +380,8 @@ static void command(void **state)
 	assert_int_equal(selector_command(plain, &s), 0);
 	assert_int_equal(s.kind, SELECTED_COMMAND);
 	assert_string_equal(s.text, "command: python3 train.py");
+	assert_string_equal(s.identity.kind, "command");
+	assert_null(s.identity.id);
 	assert_string_equal(s.name, "python3");
 	assert_int_equal(s.cgroup.fd, -1);
 	selector_free(&s);

@@ -77,10 +77,42 @@ static void slurm_without_cgroup(void **state)
 	selector_free(&sel);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.0", &sel, &err), 0);
 	assert_string_equal(sel.text, "slurm: 14.0, without a cgroup, pid: 72, uid: 1000");
+	assert_string_equal(sel.identity.kind, "slurm");
+	assert_string_equal(sel.identity.id, "14");
+	assert_string_equal(sel.identity.step, "0");
 	assert_int_equal(sel.nr_tgids, 2);
 	selector_free(&sel);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "1", &sel, &err), -ENOENT);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.1", &sel, &err), -ENOENT);
+}
+
+/* The job is its user's, not that of root's slurmstepd, which Slurm moves into the cgroup first. */
+static void user_of_a_cgroup(void **state)
+{
+	static const char stepd[] = "/usr/sbin/slurmstepd-wlm", root[] = "0\t0\t0\t0";
+	static const char job[] = "v2/system.slice/slurmstepd.scope/job_7/cgroup.procs";
+	struct trees *t = *state;
+	struct selector_places places = t->places;
+	char proc[PATH_MAX];
+	struct selector s;
+	struct errtext err;
+
+	places.proc_root = scratch_path(&t->s, "proc", proc);
+	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
+	process(&t->s, 70, 1, root, stepd, "slurmstepd: [7.0]");
+	process(&t->s, 71, 70, "1000\t1000\t1000\t1000", "/bin/sh", "sh");
+	scratch_write(&t->s, job, "70\n71\n");
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "7", &s, &err), 0);
+	assert_int_equal(s.uid, 1000);
+	assert_int_equal(s.pid, 71);
+	assert_non_null(strstr(s.text, "/job_7, uid: 1000"));
+	selector_free(&s);
+	/* A job of root's, and one whose process has just ended. */
+	scratch_write(&t->s, job, "70\n72\n");
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "7", &s, &err), 0);
+	assert_int_equal(s.uid, 0);
+	assert_int_equal(s.pid, 70);
+	selector_free(&s);
 }
 
 static void write_environ(const char *path, const char *text, size_t len)
@@ -98,15 +130,16 @@ static void slurm_hints(void **state)
 	static const struct {
 		const char *environ;
 		size_t len;
-		const char *rest;
+		const char *rest, *name, *partition;
 	} rows[] = {
 #define ENVIRON(s) s, sizeof(s)
 		{ENVIRON("HOME=/\0SLURM_JOB_ID=400\0SLURM_JOB_NAME=train\0SLURM_JOB_PARTITION=gpu"),
-		 ", uid: 1000, name: train, partition: gpu"},
-		{ENVIRON("SLURM_JOB_NAME=a b\0SLURM_JOB_ID=400"), ", uid: 1000, name: 'a b'"},
-		{ENVIRON("SLURM_JOB_ID=401\0SLURM_JOB_NAME=other"), ", uid: 1000"},
-		{ENVIRON("XSLURM_JOB_ID=400\0SLURM_JOB_NAME=other"), ", uid: 1000"},
-		{ENVIRON(""), ", uid: 1000"},
+		 ", uid: 1000, name: train, partition: gpu", "train", "gpu"},
+		{ENVIRON("SLURM_JOB_NAME=a b\0SLURM_JOB_ID=400"), ", uid: 1000, name: 'a b'", "a b",
+		 NULL},
+		{ENVIRON("SLURM_JOB_ID=401\0SLURM_JOB_NAME=other"), ", uid: 1000", NULL, NULL},
+		{ENVIRON("XSLURM_JOB_ID=400\0SLURM_JOB_NAME=other"), ", uid: 1000", NULL, NULL},
+		{ENVIRON(""), ", uid: 1000", NULL, NULL},
 #undef ENVIRON
 	};
 	struct trees *t = *state;
@@ -126,6 +159,8 @@ static void slurm_hints(void **state)
 		assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &s, &err), 0);
 		if (strcmp(s.text + strlen(s.text) - strlen(rows[i].rest), rows[i].rest) != 0)
 			fail_msg("%s", s.text);
+		assert_string_equal(s.identity.job_name ?: "", rows[i].name ?: "");
+		assert_string_equal(s.identity.partition ?: "", rows[i].partition ?: "");
 		selector_free(&s);
 	}
 	/* Not shown to another user. */
@@ -140,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(slurm_without_cgroup, setup, teardown),
+		cmocka_unit_test_setup_teardown(user_of_a_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(slurm_hints, setup, teardown),
 	};
 

@@ -96,6 +96,30 @@ static void test_cgroup_of_the_job(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM job_cgroup"), 1);
 }
 
+static void test_identity_of_the_job(void **state)
+{
+	const struct store_identity slurm = {.kind = "slurm",
+					     .external_id = "4711",
+					     .step = "0",
+					     .job_name = "a b",
+					     .partition = "gpu",
+					     .uid = 0};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	run.jobs[JOB_WATCHED].identity = &slurm;
+	begin(f, &run, NULL);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE slot = 1 AND kind = 'slurm' AND "
+				 "external_id = '4711' AND step = '0' AND job_name = 'a b' AND "
+				 "partition = 'gpu' AND uid = 0"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE slot = 0 AND coalesce(kind, "
+				 "external_id, step, job_name, partition, uid) IS NULL"),
+			 1);
+}
+
 static void test_not_measured_is_null_everywhere(void **state)
 {
 	struct fixture *f = *state;
@@ -520,6 +544,7 @@ int main(void)
 		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
 		STORE_TEST(test_lengths_of_sleeps),
+		STORE_TEST(test_identity_of_the_job),
 		STORE_TEST(test_lengths_of_sleeps_are_dropped_once),
 		STORE_TEST(test_lengths_of_sleeps_never_measured),
 		STORE_TEST(test_withdrawn_at_the_end),

@@ -80,15 +80,37 @@ static char *limit_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
+/* "train (Slurm job 12, step batch, partition gpu)"; without a name what is in the brackets. */
+static char *slurm_text(const struct model_job *job)
+{
+	char *name = job->job_name.data ? prose_name(&job->job_name, PROSE_NAME_MAX) : NULL;
+	char *id = prose_name(&job->external_id, PROSE_NAME_MAX);
+	char *step = job->step.data ? prose_name(&job->step, PROSE_NAME_MAX) : NULL;
+	char *partition = job->partition.data ? prose_name(&job->partition, PROSE_NAME_MAX) : NULL;
+	char *ret = NULL;
+
+	text_print(&ret, "%s%sSlurm job %s%s%s%s%s%s", name ?: "", name ? " (" : "", id ?: "-",
+		   step ? ", step " : "", step ?: "", partition ? ", partition " : "",
+		   partition ?: "", name ? ")" : "");
+	free(name);
+	free(id);
+	free(step);
+	free(partition);
+	return ret;
+}
+
 /* The run's description: command, user, machine, time, limit. job: NULL: several different jobs. */
 static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
 {
+	static const struct bytes slurm = {"slurm", 5};
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);
 	bool started = job && !strncmp(job->selector.data ?: "", "command: ", strlen("command: "));
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
 		fact(&t, started ? "command" : "watched", prose_name(&what, TEXT_MAX));
+	if (job && bytes_equal(&job->kind, &slurm))
+		fact(&t, "job", slurm_text(job));
 	fact(&t, "started", started_text(m, whole));
 	if (job)
 		fact(&t, "limit", limit_text(m, job));
