@@ -96,6 +96,8 @@ static void write_job_waits(struct store *st, const struct ledger *l, int slot)
 		write_waits(st, S_WAIT, st->job_ids[slot], ledger_job(l, slot)->facts.sleeps);
 		return;
 	}
+	if (!st->waits_stored[slot])
+		return;
 	for (int i = 0; i < 2; i++) {
 		struct binder b = bind_first(st, i ? S_FILE_WAIT_DROP : S_WAIT_DROP);
 

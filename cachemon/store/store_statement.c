@@ -55,7 +55,9 @@ static const struct {
 	[S_RUN_INTERVAL] = {PLAIN, "UPDATE run SET interval_ns = ?1 WHERE id = ?2", NULL},
 	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
 	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
-	[S_JOB_INSERT] = {INSERT, "job", "run_id, slot, name, selector"},
+	[S_JOB_INSERT] = {INSERT, "job",
+			  "run_id, slot, name, selector, kind, external_id, uid, step, job_name, "
+			  "partition"},
 	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
 	[S_JOB_CGROUP] = {INSERT, "job_cgroup", "job_id, path"},
 	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},

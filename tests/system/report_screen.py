@@ -81,6 +81,16 @@ def one_screen(world, stack):
 
 
 @part.case
+def one_screen_in_ascii(world, stack):
+    """The fixes that do not fit are left out there too."""
+    terminal = Terminal(stack, world.work, 80, 24, LC_ALL="C")
+    terminal.type("clear; " + world.cachemon + " report train.db --run 1")
+    seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt after it")
+    check(seen.startswith("cachemon: run 1, ") and "\n1. " in seen and "\n2. " not in seen, seen)
+    check("with 2 more fixes" in seen and seen.isascii(), seen)
+
+
+@part.case
 def no_more_than_a_screen(world, stack):
     text = world.shown(stack)
     check(text.count("\n") <= LINES_MAX, f"{text.count(chr(10))} lines")
