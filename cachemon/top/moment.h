@@ -27,6 +27,8 @@ struct top_row {
 	bool last;			      /* not sorted with the others: (others) */
 	struct counts counts;
 	struct opt_i64 cpu_ns;
+	bool process; /* of counts only the waits are known, and these, from anything: */
+	struct opt_i64 rchar_bytes, syscr_calls;
 	size_t nr_intervals; /* of the moment in which it has a row; kept only for jobs */
 };
 

@@ -10,6 +10,8 @@
 
 /* Minimum height for a sparkline in the head, and rows that a table keeps next to the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
+/* Of a process: its id and most of its command. */
+enum { PROCESS_NAME_LEAST = 20 };
 
 /* Below the files, one line in this many is for processes, at least this many, with a heading. */
 enum { PROCESSES_SHARE = 3, PROCESSES_LEAST = 4 };
@@ -148,8 +150,8 @@ struct chosen_columns {
 static bool column_fits(enum top_column k, enum top_level level)
 {
 	if (level == TOP_PROCESSES)
-		return k == TOP_WAITED || k == TOP_WAITS;
-	return k != TOP_WAITS && (k != TOP_CPU || level <= TOP_JOBS);
+		return k == TOP_WAITED || k == TOP_READ || k == TOP_WAITS || k == TOP_CALLS;
+	return k < TOP_WAITS && (k != TOP_CPU || level <= TOP_JOBS);
 }
 
 /* The most important columns that leave room for the name, and always the sorted one: otherwise
@@ -290,6 +292,7 @@ static void put_side(struct top_canvas *c, const struct top_frame *f, const stru
 		below.heading += 1 + above.table_rows;
 		below.table_rows--;
 		processes.level = TOP_PROCESSES;
+		processes.name = PROCESS_NAME_LEAST;
 		processes.rows = f->processes;
 		processes.nr_rows = f->nr_processes;
 		processes.all = f->moment->processes;

@@ -16,7 +16,8 @@ enum top_level {
 	TOP_JOBS,
 	TOP_DIRECTORIES,
 	TOP_FILES,
-	TOP_PROCESSES, /* of the job, by the time that they waited: nothing else is known of them */
+	TOP_PROCESSES, /* of the job, by the time that they waited; of them only reads are known too
+			*/
 	TOP_NR_LEVELS
 };
 
@@ -34,6 +35,7 @@ enum top_column {
 	TOP_REFAULTS,
 	TOP_CPU,
 	TOP_WAITS,
+	TOP_CALLS,
 	TOP_NR_COLUMNS
 };
 

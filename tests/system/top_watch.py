@@ -117,23 +117,24 @@ def directories_are_exact(world, stack):
 
 
 # Three workers: the second one drops its pages, so that each of its reads waits for the disk. Each
-# prints how long its reads took without using its CPU.
+# prints how long its reads took without using its CPU, how many there were, and their bytes.
 WORKERS = """
 import os, sys, time
 ends = time.monotonic() + 3
 for i, name in enumerate(sys.argv[1:]):
     if os.fork():
         continue
-    fd, slept = os.open(name, os.O_RDONLY), 0
+    fd, slept, calls, size = os.open(name, os.O_RDONLY), 0, 0, 0
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     while time.monotonic() < ends:
         if i == 1:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         began, cpu = time.monotonic_ns(), time.thread_time_ns()
         for at in range(0, os.fstat(fd).st_size, 65536):
-            os.pread(fd, 4096, at)
+            size += len(os.pread(fd, 4096 - i, at))
+            calls += 1
         slept += time.monotonic_ns() - began - (time.thread_time_ns() - cpu)
-    os.write(1, f"{i} {os.getpid()} {slept}\\n".encode())
+    os.write(1, f"{i} {os.getpid()} {slept} {calls} {size}\\n".encode())
     os._exit(0)
 for _ in sys.argv[1:]:
     os.wait()
@@ -152,18 +153,28 @@ def the_process_that_waits(world, stack):
     done = subprocess.run([world.cachemon, "watch", "--db", db, "--level", "full", "--interval", "60s", "--",
                            sys.executable, "-c", WORKERS, *names], check=True, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
-    workers = {int(i): (pid, int(slept)) for i, pid, slept in re.findall(r"^(\d) (\d+) (\d+)$", done.stdout, re.M)}
-    equal("workers", sorted(workers), [0, 1, 2])
-    pid, slept = workers[1]
+    workers = [tuple(map(int, line.split())) for line in sorted(done.stdout.split("\n")) if line]
+    equal("workers", [worker[0] for worker in workers], [0, 1, 2])
+    _, pid, slept, calls, size = workers[1]
     with contextlib.closing(sqlite3.connect(db)) as rows:
         waited = dict(rows.execute("SELECT pid, sum(stall_ns) FROM process_interval GROUP BY 1").fetchall())
+        read = {pid: tuple(rest) for pid, *rest in
+                rows.execute("SELECT pid, sum(syscr_calls), sum(rchar_bytes) FROM process_interval GROUP BY 1")}
+        whole = rows.execute("SELECT syscr_calls, rchar_bytes FROM job WHERE slot = 1").fetchone()
+        seconds, = rows.execute("SELECT duration_ns / 1e9 FROM interval").fetchone()
         total, = rows.execute("SELECT stall_ns FROM job WHERE slot = 1").fetchone()
     equal("waiting of all processes", sum(waited.values()), total)
     # A switch between tasks is waiting here, and CPU time by the clock of the task.
-    check(0.5 * slept < waited[int(pid)] < 1.05 * slept, f"waited {waited[int(pid)]} ns, slept {slept} ns by its own clock")
+    check(0.5 * slept < waited[pid] < 1.05 * slept, f"waited {waited[pid]} ns, slept {slept} ns by its own clock")
+    # A fork has read nothing before.
+    equal("read calls and bytes of the workers", {worker[1]: read.get(worker[1]) for worker in workers},
+          {worker[1]: worker[3:] for worker in workers})
+    equal("those of all processes", tuple(map(sum, zip(*read.values()))), whole)
     shown = world.batch("--replay", db, "--rows", "processes", env={"COLUMNS": "80"})
     lines = [line for line in shown.split("\n") if re.search(r" \d+ \S+$", line)]
     check(lines and re.search(rf" {pid} python3", lines[0]), f"process {pid} is not first:\n{shown}")
+    equal("its read calls a second", lines[0].split()[-3], rate(int(calls / seconds + 0.5)))
+    check(size > 0 and "READ/s" in shown, shown)
 
 
 LIVE = "--live --level full --job reader"

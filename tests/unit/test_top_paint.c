@@ -162,14 +162,18 @@ static void processes_beside_jobs(void **state)
 	made_process(*state, 2, 12, 10000000, 1);
 	made_process(*state, 2, 7, 70000000, 5);
 	s.view.wide = true;
-	expect_has(&s, "WAITS/s PROCESS", true);
+	made_process_reads(*state, 7, 3000, 9);
+	expect_has(&s, "WAITS/s  CALLS/s PROCESS", true);
 	assert_int_equal(s.frame.nr_processes, 3);
 	assert_string_equal(s.frame.processes[0].name, "7 worker");
 	assert_string_equal(s.frame.processes[1].name, "12 worker");
 	assert_string_equal(s.frame.processes[2].name, "[all other processes]");
 	s.view.level = TOP_PROCESSES;
 	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
-	expect_has(&s, "  70.0 ms        5 7 worker", true);
+	expect_has(&s, "  70.0 ms  2.93 KiB        5        9 7 worker", true);
+	expect_has(&s, "  10.0 ms         -        1        - 12 worker", true);
+	s.view.sort = TOP_CALLS;
+	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
 	s.view.sort = TOP_NAME;
 	ORDER(&s, "12 worker", "7 worker", "[all other processes]");
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL;"
