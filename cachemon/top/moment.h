@@ -44,8 +44,11 @@ struct top_moment {
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;
-	struct top_row *files; /* next to the rows of another level; NULL: not requested */
+	/* Next to the rows of another level; NULL: not requested. Of many small files few have
+	 * rows, and next to jobs these are directories then. */
+	struct top_row *files;
 	size_t nr_files;
+	enum top_level files_level;
 	struct top_row *processes; /* next to them */
 	size_t nr_processes;
 	struct arena arena;

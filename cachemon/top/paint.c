@@ -278,7 +278,7 @@ static void put_side(struct top_canvas *c, const struct top_frame *f, const stru
 	struct pane files = {.at = at,
 			     .width = c->columns - at,
 			     .name = (c->columns - at) / 2,
-			     .level = TOP_FILES,
+			     .level = f->moment->files_level,
 			     .sort = TOP_WAITED,
 			     .rows = f->files,
 			     .nr_rows = f->nr_files,

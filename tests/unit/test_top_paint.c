@@ -144,6 +144,16 @@ static void files_beside_jobs(void **state)
 	assert_string_equal(s.frame.files[1].name, "/a/two");
 	assert_string_equal(s.frame.files[2].name, "/a/one");
 	assert_string_equal(s.frame.files[3].name, "[all other files]");
+	/* With more than half of it in files without a row, directories show where it is. */
+	fixture_sql(*state, "UPDATE file_interval SET stall_ns = 10000000");
+	made_directory(*state, 2, 1, 100, 90);
+	made_directory(*state, 2, 2, 10, 9);
+	fixture_sql(*state, "UPDATE directory_interval SET stall_ns = directory_id * 40000000");
+	expect_has(&s, "\u25beWAITED/s DIRECTORY", true);
+	assert_string_equal(s.frame.files[0].name, "/b");
+	assert_string_equal(s.frame.files[1].name, "/a");
+	s.view.level = TOP_DIRECTORIES;
+	expect_has(&s, "\u25beWAITED/s FILE", true);
 	/* A table of files uses the whole width. */
 	s.view.level = TOP_FILES;
 	expect_has(&s, "\u25beWAITED/s", false);
