@@ -327,8 +327,7 @@ static bool make_other_processes(const struct top_moment *m, const struct file_s
 		ns.value -= set->rows[i].counts.c[C_stall_ns];
 		stalls.value -= set->rows[i].counts.c[C_stalls];
 	}
-	*ret = (struct top_row){.lead = set->nr ? "[all other processes]"
-						: "[processes not recorded]",
+	*ret = (struct top_row){.lead = set->nr ? "[all other processes]" : "[not recorded]",
 				.last = true,
 				.process = true, /* what others read is not known */
 				.counts = waits(ns, stalls)};

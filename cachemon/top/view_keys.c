@@ -29,7 +29,7 @@ enum top_column top_view_order(const struct top_view *v)
 
 bool top_view_with_files(const struct top_view *v)
 {
-	return v->wide && (v->level == TOP_JOBS || v->level == TOP_DIRECTORIES);
+	return v->level == TOP_JOBS || (v->wide && v->level == TOP_DIRECTORIES);
 }
 
 int top_view_sort(struct top_view *v, const char *name)

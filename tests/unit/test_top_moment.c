@@ -281,7 +281,7 @@ static void processes(void **state)
 	fixture_sql(f, "UPDATE job_interval SET stall_ns = 900000000, stalls = 90");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
 	assert_int_equal(m.nr_rows, 1);
-	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	expect_shown(&m, "[not recorded]", TOP_WAITED, "900 ms");
 	top_moment_free(&m);
 	made_process(f, 1, 12, 600000000, 60);
 	made_process(f, 1, 13, 200000000, 20);
@@ -319,7 +319,7 @@ static void processes(void **state)
 		       "UPDATE interval SET read_on_ns = duration_ns");
 	fixture_sql(f, "DROP TABLE process_interval");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
-	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	expect_shown(&m, "[not recorded]", TOP_WAITED, "900 ms");
 	top_moment_free(&m);
 	fixture_sql(f, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);

@@ -135,7 +135,11 @@ static void files_beside_jobs(void **state)
 	two_seconds(*state);
 	fixture_sql(*state, "UPDATE file_interval SET stall_ns = file_id * 10000000;"
 			    "UPDATE job_interval SET stall_ns = 100000000 WHERE job_id = 1");
+	expect_has(&s, "(others)\n    HITS  MISSES/s", true);
+	expect_has(&s, "\u25beWAITED/s  PREFETCHED/s FILE", true);
+	s.view.level = TOP_DIRECTORIES;
 	expect_has(&s, "FILE", false);
+	s.view.level = TOP_JOBS;
 	s.view.wide = true;
 	expect_has(&s, "\u25beWAITED/s FILE", true);
 	assert_int_equal(s.frame.nr_rows, 2);
