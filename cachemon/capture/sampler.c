@@ -91,7 +91,7 @@ void sampler_free(struct sampler *s)
 	cgroup_names_free(s->cgroups);
 	free(s->evictions);
 	free(s->adders);
-	free(s->waiters);
+	free(s->processes);
 	free(s);
 }
 
@@ -331,7 +331,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 	if (r)
 		return r;
 	others = sampler_evictions_drain(s, generation);
-	r = sampler_waiters_drain(s, generation);
+	r = sampler_processes_drain(s, generation);
 	others = others ? others : r;
 	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
 	if (last && !r)
@@ -355,7 +355,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
-	s->nr_waiters = 0;
+	s->nr_processes = 0;
 	s->nr_waits = 0;
 	sampler_evictions_begin(s);
 	/* Done last, so that the generation's lookups match the bytes read so far. After
@@ -394,9 +394,9 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		sampler_evictions_end(s, &s->seen);
 		out->evictions = &s->seen;
 	}
-	sampler_waiters_end(s);
-	out->waiters = s->waiters;
-	out->nr_waiters = s->nr_waiters;
+	sampler_processes_end(s);
+	out->processes = s->processes;
+	out->nr_processes = s->nr_processes;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
 	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;

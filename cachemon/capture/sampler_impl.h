@@ -2,7 +2,7 @@
 /*
  * Internals of a sampler, shared by its files: sampler.c (rows, names, the sample), sampler_facts.c
  * (values since the start of the run: jobs, advice, program runs), sampler_evictions.c (evictors),
- * sampler_waiters.c (processes that waited).
+ * sampler_processes.c (processes).
  * No other file includes this.
  */
 #ifndef SAMPLER_IMPL_H
@@ -40,8 +40,8 @@ struct sampler {
 	size_t nr_evictions, max_evictions;
 	struct sample_adder *adders;
 	size_t nr_adders, max_adders;
-	struct sample_waiter *waiters;
-	size_t nr_waiters, max_waiters;
+	struct sample_process *processes;
+	size_t nr_processes, max_processes;
 	/* Lost here for lack of memory; and the total of all samples so far. */
 	uint64_t evictors_full[EVICT_NR], adders_full;
 	uint64_t full_reported[EVICT_NR], adders_full_reported;
@@ -71,9 +71,9 @@ bool sampler_sees_evictors(const struct sampler *s);
 void sampler_evictions_begin(struct sampler *s);
 int sampler_evictions_drain(struct sampler *s, uint32_t generation);
 void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret);
-/* Into waiters: drains the quiet generation; then in order, and as many as an interval keeps. */
-int sampler_waiters_drain(struct sampler *s, uint32_t generation);
-void sampler_waiters_end(struct sampler *s);
+/* Into processes: drains the quiet generation; then in order, and as many as an interval keeps. */
+int sampler_processes_drain(struct sampler *s, uint32_t generation);
+void sampler_processes_end(struct sampler *s);
 /* Into advice. */
 void sampler_advice_take(struct sampler *s);
 

@@ -176,13 +176,15 @@ static const struct {
 	[S_MERGE_PASS] = {ADD_ROWS, "pass_interval",
 			  "pass|read_bytes, file_bytes, brought_pages, file_pages"},
 	[S_PROCESS_INTERVAL] = {INSERT, "process_interval",
-				"interval_id, pid, command, stall_ns, stalls"},
-	[S_MERGE_PROCESS] = {ADD_ROWS, "process_interval", "pid, command|stall_ns, stalls"},
+				"interval_id, pid, command, stall_ns, stalls, rchar_bytes, "
+				"syscr_calls"},
+	[S_MERGE_PROCESS] = {ADD_ROWS, "process_interval",
+			     "pid, command|stall_ns, stalls, rchar_bytes, syscr_calls"},
 	[S_MERGE_TRIM_PROCESSES] =
 		{PLAIN,
 		 "DELETE FROM process_interval WHERE interval_id = ?1 AND pid NOT IN "
 		 "(SELECT pid FROM process_interval WHERE interval_id = ?1 "
-		 "ORDER BY stall_ns DESC, pid LIMIT ?2)",
+		 "ORDER BY stall_ns DESC, rchar_bytes DESC, pid LIMIT ?2)",
 		 NULL},
 	[S_MARK] = {REPLACE, "mark", "job_id, number, at_ns, text, read_on_ns, cpu_ns, *"},
 };

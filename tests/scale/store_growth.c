@@ -24,7 +24,7 @@ enum { FILES = 20000, BUSY = 400, WAITING = 64, HOUR_S = 3600 };
 
 static struct sample_file files[BUSY];
 static struct sample_wait waits[BUSY];
-static struct sample_waiter waiters[WAITING];
+static struct sample_process processes[WAITING];
 static char paths[BUSY][112];
 static uint64_t state = 88172645463325252ULL;
 
@@ -51,16 +51,16 @@ static void make_waits(struct sample *s, uint64_t interval)
 			waits[i].row.sleeps[w] = (uint32_t)(1 + below(1ULL << 14));
 	}
 	for (uint64_t i = 0; i < WAITING; i++) {
-		waiters[i].pid = (uint32_t)(1000 + (interval * WAITING + i) % 4000000);
-		waiters[i].waited.stall_ns = 1 + below(1ULL << 32);
-		waiters[i].waited.stalls = 1 + below(1ULL << 14);
-		snprintf(waiters[i].waited.comm, sizeof(waiters[i].waited.comm), "loader-%08d",
-			 (int)waiters[i].pid);
+		processes[i].pid = (uint32_t)(1000 + (interval * WAITING + i) % 4000000);
+		processes[i].row.stall_ns = 1 + below(1ULL << 32);
+		processes[i].row.stalls = 1 + below(1ULL << 14);
+		snprintf(processes[i].row.comm, sizeof(processes[i].row.comm), "loader-%08d",
+			 (int)processes[i].pid);
 	}
 	s->waits = waits;
 	s->nr_waits = BUSY;
-	s->waiters = waiters;
-	s->nr_waiters = WAITING;
+	s->processes = processes;
+	s->nr_processes = WAITING;
 }
 
 /* The active files change, but not randomly: a dataset is read in order. */

@@ -274,8 +274,8 @@ static void test_withdrawn_at_the_end(void **state)
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
 	const struct sample_mark mark = {.number = 1, .len = 1, .text = "m", .cpu_ns = 7};
-	const struct sample_waiter waiter = {
-		.pid = 5, .waited = {.stall_ns = 9, .stalls = 1, .comm = "reader"}};
+	const struct sample_process process = {
+		.pid = 5, .row = {.stall_ns = 9, .stalls = 1, .comm = "reader"}};
 	const struct store_run run = test_run();
 	struct store_measured measured = run.measured;
 	struct test_sample t;
@@ -289,8 +289,8 @@ static void test_withdrawn_at_the_end(void **state)
 	test_sample(&t, 6, 12);
 	t.s.marks = &mark;
 	t.s.nr_marks = 1;
-	t.s.waiters = &waiter;
-	t.s.nr_waiters = 1;
+	t.s.processes = &process;
+	t.s.nr_processes = 1;
 	ledger_apply(f->l, &t.s);
 	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 	assert_int_equal(ask(db, "SELECT cpu_ns FROM mark"), 7);
