@@ -164,7 +164,8 @@ SELECT
 	r.pages,  -- pages reclaimed
 	min(r.unknown_pages, b.returned_pages) AS returned_pages,
 		-- of the pages that came back after reclaim, at most this many have an unknown evictor
-	printf('all known conditions hold, but who evicted %,d of the %,d reclaimed pages was not recorded',
+	printf('all known conditions hold, but who evicted %,d of the %,d reclaimed pages was not '
+		|| 'recorded',
 		r.unknown_pages, r.pages) AS why
 FROM reclaimed r JOIN came_back b ON b.job_id = r.job_id
 WHERE r.unknown_pages * 2 > r.pages;
