@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachemon/access/paths.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/base/escape.h"
@@ -113,10 +114,23 @@ static void keep_heads(void *arg, const struct job_head *heads, size_t nr)
 			err.text);
 }
 
+/* NULL: the database that a later command of the user finds without its path. */
+static const char *path_to_name(const struct ended_run *run)
+{
+	_cleanup_free_ char *usual = NULL;
+	struct errtext ignored;
+
+	/* sudo may have changed the environment, so a path that depends on it is named. */
+	if (!run->o->db && !paths_default_db(run->invoker, NULL, NULL, &usual, &ignored) &&
+	    !strcmp(usual, run->db))
+		return NULL;
+	return run->db;
+}
+
 static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
-	_cleanup_free_ char *again = report_again(run->db, run->run_id, NULL);
+	_cleanup_free_ char *again = report_again(path_to_name(run), run->run_id, NULL);
 	struct rule_dirs dirs = {0};
 	struct report_options options = {.db = run->db,
 					 .run_id = run->run_id,

@@ -147,7 +147,7 @@ static char *waiting_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
-/* "overall B 0.90, hits A 1.00, prefetch -" */
+/* "overall B 0.90, reuse A 1.00, prefetch -" */
 static char *grades_text(const struct analysis_job *a)
 {
 	struct text_builder b;
@@ -157,7 +157,7 @@ static char *grades_text(const struct analysis_job *a)
 		const struct analysis_grade *g = &a->grades[i];
 
 		/* The sentence above already has the overall score. */
-		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_names[i], g->letter ?: "-",
+		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_titles[i], g->letter ?: "-",
 			i && g->letter ? " " : "",
 			i && g->letter ? show_double(g->score, 2).s : "");
 	}
