@@ -340,8 +340,10 @@ static int write_jobs(struct metrics *m, const struct metrics_node *node, FILE *
 		    (struct label[]){{"manager", node->jobs[i].manager},
 				     {"jobid", node->jobs[i].jobid},
 				     {"user", node->jobs[i].user},
-				     {"name", node->jobs[i].name}},
-		    4);
+				     {"name", node->jobs[i].name},
+				     {"step", node->jobs[i].step},
+				     {"partition", node->jobs[i].partition}},
+		    6);
 #define FOR_JOBS(family, expression)                                                               \
 	for (size_t i = 0; i < node->nr_jobs; i++) {                                               \
 		const struct metrics_job *job = &node->jobs[i];                                    \

@@ -23,9 +23,9 @@ struct metrics_mount {
 };
 
 struct metrics_job {
-	/* Any bytes. Series have these two; user and name are in cachemon_job_info. NULL: none. */
+	/* Any bytes. Series have these two, cachemon_job_info also the others. NULL: none. */
 	const char *manager, *jobid;
-	const char *user, *name;
+	const char *user, *name, *step, *partition;
 	bool running;
 	struct counts counts;
 	struct opt_i64 cpu_ns;

@@ -21,23 +21,6 @@ struct watch_metrics {
 	bool complained;
 };
 
-/* The word of --job KIND:NAME. */
-static const char *manager_of(const struct watch_run *run)
-{
-	static const char *const kinds[] = {
-		[SELECTOR_PID] = "pid",
-		[SELECTOR_CGROUP] = "cgroup",
-		[SELECTOR_SLURM] = "slurm",
-		[SELECTOR_UNIT] = "unit",
-		[SELECTOR_CONTAINER] = "container",
-		[SELECTOR_POD] = "pod",
-		[SELECTOR_VM] = "vm",
-		[SELECTOR_NAME] = "job",
-	};
-
-	return run->o->command ? "command" : kinds[run->o->request];
-}
-
 static const char *name_of(const struct watch_run *run)
 {
 	return run->o->job ?: run->selector.name;
@@ -46,10 +29,13 @@ static const char *name_of(const struct watch_run *run)
 /* Pids and paths would make a series for each run. */
 static const char *id_of(const struct watch_run *run)
 {
-	if (run->o->command || run->o->request == SELECTOR_PID ||
-	    run->o->request == SELECTOR_CGROUP || run->o->request == SELECTOR_NAME)
-		return name_of(run);
-	return run->o->selector;
+	static const char *const without[] = {"command", "pid", "cgroup"};
+	const struct selector_identity *is = &run->selector.identity;
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		if (strcmp(is->kind, without[i]) == 0)
+			return name_of(run);
+	return is->id ?: name_of(run);
 }
 
 /* Only what was counted all the time: an estimate is no counter. */
@@ -86,9 +72,11 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 	size_t nr = ledger_nr_filesystems(run->ledger);
 	struct metrics_mount *mounts = calloc(nr, sizeof(*mounts));
 	struct metrics_job of = {
-		.manager = manager_of(run),
+		.manager = run->selector.identity.kind,
 		.jobid = id_of(run),
 		.name = name_of(run),
+		.step = run->selector.identity.step,
+		.partition = run->selector.identity.partition,
 		.running = !last,
 		.cpu_ns = {(int64_t)job->facts.cpu_ns, true},
 		.processes = {(int64_t)job->facts.alive, true},
