@@ -208,7 +208,7 @@ static void withdraw_facts(struct store *st, int64_t job)
 				     (long long)job));
 }
 
-/* The rows have no other figure than the waits of the watched job. */
+/* Where waits are not measured, an interval has no rows of processes. */
 static void withdraw_processes(struct store *st, const bool *was)
 {
 	if (was[C_stall_ns] && !st->measured.counter[JOB_WATCHED][C_stall_ns])

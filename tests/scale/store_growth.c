@@ -54,6 +54,8 @@ static void make_waits(struct sample *s, uint64_t interval)
 		processes[i].pid = (uint32_t)(1000 + (interval * WAITING + i) % 4000000);
 		processes[i].row.stall_ns = 1 + below(1ULL << 32);
 		processes[i].row.stalls = 1 + below(1ULL << 14);
+		processes[i].row.rchar_bytes = 1 + below(1ULL << 32);
+		processes[i].row.syscr_calls = 1 + below(1ULL << 14);
 		snprintf(processes[i].row.comm, sizeof(processes[i].row.comm), "loader-%08d",
 			 (int)processes[i].pid);
 	}

@@ -152,6 +152,26 @@ static void lengths_of_waits_may_be_absent(void **state)
 	expect(f, REPORT_JSON, "\"wait_histogram_absent\": \"waits were not measured\"");
 }
 
+/* The picture has the mark of the sentence above it, in each format. */
+static void lengths_of_waits_may_be_a_lower_bound(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	expect(f, REPORT_TEXT,
+	       "\n\nLengths of waits\nlength of a wait  waits\n1.05 ms              20  #");
+	fixture_sql(f, "UPDATE run SET loss_state_drops = 1");
+	expect(f, REPORT_TEXT, "Tasks slept for the page cache >=35 times");
+	expect(f, REPORT_TEXT,
+	       "\n\nLengths of waits\nlength of a wait  waits\n1.05 ms            >=20  #");
+	expect(f, REPORT_MARKDOWN, "\n| 1.05 ms | &gt;=20 |");
+	expect(f, REPORT_HTML, "1.05 ms</th><td class=\"r\">&gt;=20</td>");
+	/* Programs have it for all counts of the job. */
+	json = golden_json(f);
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.lower_bound")));
+	cJSON_Delete(json);
+}
+
 static void lengths_of_a_files_waits_may_be_absent(void **state)
 {
 	struct fixture *f = *state;
@@ -182,6 +202,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_slurm_job_has_its_names, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_absent, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_a_lower_bound, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_a_files_waits_may_be_absent,
 						golden_begin, fixture_teardown),

@@ -308,11 +308,8 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 /* The block device, by the kernel's own count. */
 static void put_device(struct tree *t, const struct model_filesystem *f)
 {
-	if (!f->device_reads.known) {
-		tree_null(t, "device");
+	if (!tree_opt_object(t, "device", f->device_reads.known))
 		return;
-	}
-	tree_object(t, "device");
 	tree_name(t, "name", &f->device);
 	tree_opt_int(t, "reads", f->device_reads);
 	tree_opt_int(t, "read_ms", f->device_read_ms);
@@ -364,11 +361,8 @@ static void put_models(struct tree *t, const struct model *m, const struct model
 {
 	const struct analysis_model *a = findings_models(m, job);
 
-	if (!a) {
-		tree_null(t, "whatif");
+	if (!tree_opt_object(t, "whatif", a))
 		return;
-	}
-	tree_object(t, "whatif");
 	tree_object(t, "cache");
 	whatif_cache_json(t, &a->curve);
 	tree_end(t);
