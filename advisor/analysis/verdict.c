@@ -200,13 +200,12 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 			"the access pattern (%s) does not show what readahead would have fetched",
 			in->pattern ? in->pattern : "unknown");
 	if (share < CUT_BELOW)
-		return say_verdict(
-			why, VERDICT_CUT_SHORT,
-			"it is read in no order, but only %.0f %% of its windows were without "
-			"readahead",
-			100 * share);
+		return say_verdict(why, VERDICT_CUT_SHORT,
+				   "it is read at random, but only %.0f %% of its windows were "
+				   "opened without readahead",
+				   100 * share);
 	return say_verdict(why, VERDICT_HELPED,
-			   "it is read in no order (%s), and " COUNT " %s without readahead",
+			   "it is read at random (%s), and " COUNT " %s without readahead",
 			   in->pattern, number, brought);
 }
 
@@ -246,9 +245,8 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 	share = (double)in->windows_forced.value / all;
 	if (share < IN_FORCE_FROM)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   COUNT
-				   " readahead windows were opened despite the advice, and " COUNT
-				   " reads did without",
+				   COUNT " readahead windows were opened despite the advice; " COUNT
+					 " reads did without",
 				   in->windows_read_ahead.value, in->windows_forced.value);
 	return by_pattern(in, "reads fetched only their pages", in->windows_forced.value, share,
 			  why);

@@ -149,7 +149,8 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	}
 	near = t ? NULL : suggest_nearest(name, names, NR_TABLES);
 	if (!t)
-		return errtext_set(err, -EINVAL, "%s:%d: no table '%s' that a rule can need; %s",
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: '%s' is not a table that a rule can need; %s",
 				   rule->file, rule->tables.line, name,
 				   suggest_text(near, "see docs/advisor.md").text);
 	e = ask_first(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name",

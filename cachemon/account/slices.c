@@ -9,7 +9,7 @@ static const char too_few[] = "too few slices contained reads to compute an inte
 static const char uncounted[] = "the kernel does not count bytes read by AIO, io_uring and splice, "
 				"so slices do not represent the time between them";
 static const char lost[] =
-	"the bytes read by the job's tasks could not be read from /proc at least once";
+	"at least once, /proc did not show how many bytes the job's tasks had read";
 static const char fewer_than_misses[] = "the estimate is below the number of misses";
 static const char too_wide[] =
 	"the 90 % interval of the estimate is wider than a quarter of its value";

@@ -70,7 +70,7 @@ static uint32_t actor_of(struct traced_file *f, uint32_t tid)
 		if (f->actors[i] == tid)
 			return f->last_actor = i;
 	if (f->nr_actors >= ACTORS_MAX || vec_reserve(f->actors, f->max_actors, f->nr_actors + 1)) {
-		traces_end(f, "too many tasks used it to distinguish them");
+		traces_end(f, "more tasks used it than cachemon can distinguish");
 		return 0;
 	}
 	f->actors[f->nr_actors] = tid;
@@ -102,7 +102,7 @@ static struct description *description_add(struct traced_file *f, uint64_t file)
 
 	if (f->nr_descriptions >= DESCRIPTIONS_MAX ||
 	    vec_reserve(f->descriptions, f->max_descriptions, f->nr_descriptions + 1)) {
-		traces_end(f, "it was open too many times at once to distinguish the open files");
+		traces_end(f, "it was open more times at once than cachemon can distinguish");
 		return NULL;
 	}
 	f->last_description = f->nr_descriptions;
@@ -182,7 +182,7 @@ static void map_of(struct traces *t, struct traced_file *f, const struct trace_r
 		    vec_reserve(f->mappings, f->max_mappings, f->nr_mappings + 1)) {
 			traces_end(
 				f,
-				"it was mapped too many times at once to distinguish the mappings");
+				"it was mapped more times at once than cachemon can distinguish");
 			return;
 		}
 		f->mappings[f->nr_mappings++] = is;

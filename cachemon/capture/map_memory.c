@@ -193,8 +193,8 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 		wait_for_room(&mounts, bytes, room);
 		if (room->bytes < bytes)
 			r = errtext_set(err, -ENOMEM,
-					"the probes need %s of memory, but in the limit of %s of "
-					"cachemon's cgroup (%s) only %s are left: raise the limit, "
+					"the probes need %s of memory, but the limit of %s of "
+					"cachemon's cgroup (%s) leaves only %s: raise the limit, "
 					"or run cachemon in another cgroup",
 					human_bytes(bytes).text,
 					human_bytes(room->limit_bytes).text, room->cgroup,

@@ -68,10 +68,11 @@ static int refuse_other_pids(const struct selector_places *places, struct errtex
 	if (e && e != -ESRCH)
 		return errtext_set(err, e, "cannot read %s/self/status: %s", places->proc_root,
 				   strerror(-e));
-	return errtext_set(err, -EOPNOTSUPP,
-			   "%s belongs to another pid namespace, so a process id is ambiguous: "
-			   "mount this one's (mount -t proc proc /proc), or run cachemon outside",
-			   places->proc_root);
+	return errtext_set(
+		err, -EOPNOTSUPP,
+		"%s belongs to another pid namespace, so a process id is ambiguous: mount the one "
+		"of this namespace (mount -t proc proc /proc), or run cachemon outside",
+		places->proc_root);
 }
 
 static int resolve_pid(const struct selector_places *places, const char *value,
@@ -321,7 +322,7 @@ static int refuse_kind(const struct selector_places *places, const char *what, c
 
 	return errtext_set(
 		err, -ENOENT, "no %s '%s': looked for its cgroup below %s%s", what, value,
-		searched && *searched ? searched : "no hierarchy, none is mounted", more);
+		searched && *searched ? searched : "a cgroup mount, but found none", more);
 }
 
 static int resolve_unit(const struct selector_places *places, const char *value,
@@ -349,10 +350,10 @@ static int resolve_container(const struct selector_places *places, const char *v
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return refuse_kind(
-		places, "running container", value,
-		" (12 digits of an id or more), and for its name in " JOB_NAMES_CONTAINER_PLACES,
-		err);
+	return refuse_kind(places, "running container", value,
+			   " (an id needs at least 12 digits), and for its name "
+			   "in " JOB_NAMES_CONTAINER_PLACES,
+			   err);
 }
 
 static int resolve_pod(const struct selector_places *places, const char *value,

@@ -197,7 +197,7 @@ static const char *heading_of(const struct pane *p, int room)
 {
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE", "PROCESS"};
 	static const char *const parts[][2] = {
-		[TOP_RUNS] = {"JOB (of the newest runs, each as a whole)", "JOB (whole runs)"},
+		[TOP_RUNS] = {"JOB (the newest runs, each as a whole)", "JOB (whole runs)"},
 		[TOP_DIRECTORIES] = {"DIRECTORY (those with the most misses)",
 				     "DIRECTORY (top 64)"},
 		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},

@@ -139,7 +139,7 @@ def pid_of_a_namespace_below(world, stack):
 @part.case
 def selftest(world, _):
     done = run([*INSIDE, world.args.cachemon, "selftest", "--dir", world.data])
-    check("all figures are right" in done.stdout, done.stdout)
+    check("all figures are exact" in done.stdout, done.stdout)
 
 
 @part.case

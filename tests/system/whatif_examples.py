@@ -196,7 +196,7 @@ def compare(world, stack, name, version):
             continue
         judge(work, setting, told.sums[setting], work.run(stack, setting), wrong)
     if work.limited:
-        part.note(f"{what}: told with the evictions that happened; off: {'; '.join(wrong) or 'nothing'}")
+        part.note(f"{what}: predicted with the evictions of the run; off: {'; '.join(wrong) or 'nothing'}")
     else:
         check(not wrong, "; ".join(wrong))
 

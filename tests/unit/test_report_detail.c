@@ -64,7 +64,7 @@ static void why_nobody_pushed_out(void **state)
 	fixture_older(f, 5);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the run was recorded by an older cachemon, without evictors");
+		    "an older cachemon recorded the run, without evictors");
 	cJSON_Delete(json);
 }
 
