@@ -13,7 +13,7 @@
 #define COUNT "%" PRId64
 
 /* The smallest share for which a word is right; docs/advisor.md publishes them. */
-static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
+static const double REDUNDANT_FROM = 0.9; /* of the requested pages */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
 static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
 static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought; of the windows: without
@@ -201,11 +201,11 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 			in->pattern ? in->pattern : "unknown");
 	if (share < CUT_BELOW)
 		return say_verdict(why, VERDICT_CUT_SHORT,
-				   "it is read at random, but only %.0f %% of its windows were "
+				   "it is read out of order, but only %.0f %% of its windows were "
 				   "opened without readahead",
 				   100 * share);
 	return say_verdict(why, VERDICT_HELPED,
-			   "it is read at random (%s), and " COUNT " %s without readahead",
+			   "it is read out of order (%s), and " COUNT " %s without readahead",
 			   in->pattern, number, brought);
 }
 

@@ -87,14 +87,12 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 /* Up to this difference, equal shares of the work are the same part of the job in both runs. */
 #define SAME_WORK 1.1
 
-/* Fewer faults cannot divide a run: if readahead is always in time, they only occur at the
+/* Too few faults cannot divide a run: if readahead is always in time, they only occur at the
  * start. */
 enum { FAULTS_MIN = 20 };
 
-/*
- * Bytes measure the work of a run that reads most of the time and gets most of its data by reads.
- * Pages that faults bring in are in no byte count.
- */
+/* Bytes measure the work of a run that reads most of the time and gets most of its data by reads.
+ * No byte count includes the pages that faults bring in. */
 static bool work_fits(const struct compare_run *run, enum compare_work work)
 {
 	static const struct compare_sum mapped = {1, {C_prefetched_mmap_around}};

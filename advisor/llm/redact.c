@@ -18,8 +18,7 @@ struct name {
 	size_t len;
 	size_t base;	    /* start of the file's own name in text; an alias replaces it */
 	size_t ending;	    /* length of the kept ending, ".tar" */
-	uint32_t directory; /* for a file: the name of the part before base; NO_NAME: that part is
-			     * not a name */
+	uint32_t directory; /* for a file: the name before base, or NO_NAME if that is no name */
 	uint32_t number;    /* number of the alias; 0: not used yet */
 };
 
@@ -161,7 +160,7 @@ static bool is_of_system(const char *path, size_t len)
 	return false;
 }
 
-/* The part of a file name to keep: usual endings of data files. */
+/* The part of a file name to keep: an ending that is usual for data files. */
 static size_t ending_of(const char *base, size_t len)
 {
 	size_t kept = 0;

@@ -267,10 +267,8 @@ static int load_file(sqlite3 *db, const struct run_facts *run, const struct trac
 	return r;
 }
 
-/*
- * Cached files represent others like them, which lowers a sum. The sum leaves out sizes without any
- * other file.
- */
+/* Files that were cached represent similar files, which lowers a sum. A sum leaves out sizes that
+ * have no other file. */
 static bool counts_in_sums(const struct whatif_readahead *w, const struct whatif_file *f)
 {
 	if (f->judged || f->reason != WHATIF_CACHED)

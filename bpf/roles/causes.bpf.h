@@ -77,7 +77,7 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 	if ((!READ(inode, i_nlink) && inode_goes(inode)) ||
 	    (__u64)READ(inode, i_size) <= index << page_shift)
 		return EVICT_TRUNCATE;
-	/* In a kernel thread nothing shows where one piece of its work ends. */
+	/* Nothing shows where a kernel thread ends one piece of its work. */
 	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return cause_from_stack(l, ctx);
 	id = READ(t, ioac.syscr) + (READ(t, ioac.syscw) << 24) +

@@ -27,8 +27,7 @@ static __always_inline void direct_count(struct live *l, struct kiocb *iocb, __u
 	row_add(row, C_direct_read_bytes, bytes);
 }
 
-/* end: the place where it must end to be counted there. before: bytes that the same call has
- * already read. */
+/* end: the place that must report its end. before: bytes that the same call has already read. */
 GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 before, __u32 end)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
@@ -50,7 +49,7 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	size = pos < size ? size - pos : 0;
 	if (count > size)
 		count = size;
-	/* Others return to their caller once they are queued. */
+	/* Other kinds return to their caller once they are queued. */
 	if (end == DIRECT_DONE && READ(iocb, ki_complete))
 		ends |= END(DIRECT_QUEUED);
 	if ((shared.direct_ends & ends) == ends) {
@@ -64,12 +63,10 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	return 0;
 }
 
-/*
- * The recorded read returned this many bytes, in its whole call. iocb: the end of another request
- * does not count. A read may end in an interrupt while its submission is being recorded: only one
- * of the two takes it. (The build without atomic exchange is for kernels that do not show the
- * submission.)
- */
+/* The whole call of the recorded read returned this many bytes. iocb: of the request that ends;
+ * others are ignored. A read may end in an interrupt while its submission is being recorded: only
+ * one of the two takes it. (The build without atomic exchange is for kernels that do not show the
+ * submission.) */
 GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
 {
 	__u64 before;
@@ -124,7 +121,7 @@ int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 	l = direct_live(READ(iocb, ki_complete));
 	if (l && l->s.direct_iocb == (__u64)iocb) {
 		live_runs(l, EV_DIRECT);
-		/* Read again as a plain number instead of the equal argument. */
+		/* Equals the argument, but is read again as a plain number. */
 		direct_end(l, *(volatile __u64 *)&l->s.direct_iocb, ret);
 	}
 	alone_end();

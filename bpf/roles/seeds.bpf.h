@@ -11,8 +11,9 @@
 
 #define ANCESTORS_MAX 32
 
-/* The parents of t and of its ancestors. If a parent is ending, its exit may not be recorded,
- * but its children are still its own. Known already: so are those above. */
+/* Records the parents of t and of its ancestors, up to one that is known, because those above it
+ * are known too. The exit of an ending parent may not be recorded, but its children are still its
+ * own. */
 STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);

@@ -115,10 +115,8 @@ STEP wait_step(__u32 i, struct wait_walk *w)
 	return 1;
 }
 
-/*
- * If the call did not add it itself, it was on its way for another reason: a delayed hit, a late
- * prefetch. The inode exists, because the call does.
- */
+/* If the call did not add the folio, the folio was already on its way: a delayed hit, or a late
+ * prefetch. The inode exists as long as the call. */
 GLOBAL int read_sleeps(struct live *l)
 {
 	struct task_state *s;

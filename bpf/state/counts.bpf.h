@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Counts of an event outside its own row: the name of a file below an overlay, and events that end
- * later: a fault, or a wait for a file that may no longer exist by then. Also counts waits by
- * process.
- */
+/* Counts for other rows than the event's: for the name of a file below an overlay, and for events
+ * that end later, such as a fault, or a wait for a file that may no longer exist by then. Also
+ * counts waits by process. */
 #ifndef COUNTS_BPF_H
 #define COUNTS_BPF_H
 
@@ -47,7 +45,7 @@ static __noinline struct waiter *waiter_make(struct task_struct *t, __u32 epoch,
 	return waiter_find(epoch, tgid);
 }
 
-/* The running task's waits that a row has just got: its process's, too. */
+/* Waits of the running task that a row has just got: they also count for its process. */
 GLOBAL int waiter_note(struct live *l, __u64 stall_ns, __u64 stalls)
 {
 	struct task_struct *t;
@@ -66,7 +64,7 @@ GLOBAL int waiter_note(struct live *l, __u64 stall_ns, __u64 stalls)
 	return 0;
 }
 
-/* Waiting for a file, and one more of kind (C_NR: no other counter). */
+/* Adds a wait for a file, and one to the counter kind (C_NR: no other counter). */
 static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
 				  __u64 stall_ns, __u64 stalls)
 {
@@ -113,7 +111,7 @@ static __always_inline void ring_forget(struct task_state *s)
 		stall_forget(s);
 }
 
-#define NO_CALL (~0ull) /* no call goes on */
+#define NO_CALL (~0ull) /* no call is in progress */
 
 /*
  * Waits of a call that no event of the per-read hook charged, because it was off or came before the

@@ -15,11 +15,11 @@
 
 #define EPOCH_STALE (1u << 31)
 
-/* STALL_URING: for a ring; a later event shows whether a read of the page cache ended it. */
+/* STALL_URING: a wait for a ring; a later event shows whether a read of the page cache ended it. */
 enum { STALL_READ = 1, STALL_FAULT = 2, STALL_URING = 3 };
 
-/* An io_uring read whose submission was seen. The value is never one of syscr, so that each
- * event is looked up and none is taken for the last call's event with the same end. */
+/* An io_uring read whose submission was seen. No syscr has this value, so each event is looked up,
+ * and none is mistaken for one of the last call with the same end. */
 #define URING_CALL (1ull << 63)
 
 static __always_inline __u64 fault_clock(struct task_struct *t)
@@ -211,7 +211,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
-		/* If it belongs to the job, it does from now. */
+		/* If the task belongs to the job, its charges begin now. */
 		charge_from_now(&l->s, t);
 	}
 	live_belongs(l, t, job_of(t, st));

@@ -278,10 +278,8 @@ static __noinline int trace_settle(struct live *l)
 	return number;
 }
 
-/*
- * The file's first event on this CPU, or the first again after other files. Called deep in the
- * stack: it and its callees have small frames.
- */
+/* The file's first event on this CPU, or the first again after other files. Called with a deep
+ * stack: it and its callees must have small frames. */
 GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);

@@ -66,7 +66,7 @@ void slices_add(struct slices *s, const struct slice_part *part)
 	s->last_part = 1;
 }
 
-/* Of neighbouring parts: what was seen, and its base. */
+/* Sums over neighbouring parts: what was seen, and its base. */
 struct stratum {
 	double seen, on, all;
 	double call; /* base of a mean call with the hook on */
@@ -97,9 +97,9 @@ static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure
 		h->call = f == SLICE_READ_CALLS ? 1 : read.bytes / read.calls;
 }
 
-/* A slice may begin and end anywhere within a call, whose bytes are counted as a whole but its
- * pages are not: the missing or surplus part of a mean call is uniformly distributed between
- * none and all. */
+/* A slice may begin and end within a call. The bytes of such a call count as a whole, but its pages
+ * do not: the missing or surplus part is uniformly distributed between none and all of a mean
+ * call. */
 static double cut_variance(const struct stratum *h, double ratio)
 {
 	double call = ratio * h->call;
@@ -142,7 +142,7 @@ static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_f
 		d = without(h, &p[i], f) - mean;
 		squares += d * d;
 	}
-	/* Leaves out the jackknife's factor (nr - 1) / nr: with few parts, the interval held the
+	/* Omits the jackknife's factor (nr - 1) / nr: with it, intervals of few parts contained the
 	 * true value too seldom. */
 	h->variance = squares * off * off + cut_variance(h, ratio) * off * off / h->on / h->on;
 	return true;
@@ -216,7 +216,7 @@ static bool are_uncounted(const struct seen_in_all *sum)
 	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
 }
 
-/* A figure per byte, or per call, of files: its value if everything read is from files. */
+/* A figure per byte, or per call: its value if everything that was read came from files. */
 static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
 {
 	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];

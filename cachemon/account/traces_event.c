@@ -22,7 +22,7 @@ _Static_assert((int)NOTE_RANDOM == TRACE_RANDOM && (int)NOTE_NOREUSE == TRACE_NO
 		       (int)NOTE_BY_WRITE == TRACE_BY_WRITE,
 	       "flags");
 
-#define ALIGN_PAGES 512 /* a page table's: fault-around stays within it */
+#define ALIGN_PAGES 512 /* pages of a page table: fault-around stays within it */
 
 static bool data_room(struct traces *t, struct traced_file *f)
 {
@@ -121,12 +121,10 @@ static void copy_state(struct trace_event *e, const struct trace_state *s)
 				  .prev_pos = s->prev_pos};
 }
 
-/*
- * The number of the open file at an address. The kernel reuses the memory of a closed one: its
- * state then changes from another one's to that of a new open file. An open file that was never
- * read or used for a window is indistinguishable from a new one; so is one whose first read, by
- * another task, may still be in progress.
- */
+/* The number of the open file at an address. The kernel reuses the memory of a closed file for
+ * another one, whose state is then that of a new open file. An open file that was never read or
+ * used for a window cannot be distinguished from a new one; nor can one whose first read, by
+ * another task, may still be in progress. */
 static uint32_t description_of(struct traces *t, struct traced_file *f,
 			       const struct trace_record *rec, const struct trace_event *like)
 {

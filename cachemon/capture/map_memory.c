@@ -145,7 +145,7 @@ static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 			continue;
 		used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
 		cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
-		/* Memory that may not be page cache counts as not reclaimable. */
+		/* Only page cache counts as reclaimable. */
 		used = used > 0 ? used : 0;
 		used -= cached > 0 ? (cached < used ? cached : used) : 0;
 		left = used < limit ? (uint64_t)(limit - used) : 0;

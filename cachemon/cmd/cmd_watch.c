@@ -317,7 +317,7 @@ int cmd_watch(int argc, char **argv)
 		status = watch_run_start(run, &err);
 	if (status) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
-		/* As a shell does: the status says what kept CMD from running, else 125. */
+		/* The exit status, as in a shell: what kept CMD from running, else 125. */
 		if (!o.command)
 			status = EXIT_FAILED;
 		else if (!run || !watch_run_command(run) ||

@@ -226,7 +226,7 @@ static int open_named(const struct selector_places *places, enum find_kind kind,
 	return cgroup_open_first(places->mounts, paths, ret, err);
 }
 
-/* The one of those with a name that runs. */
+/* The running one among those with a name. */
 static int select_named(const struct selector_places *places, enum find_kind kind,
 			const struct job_names *names, const char *value, struct selector *ret,
 			struct errtext *err)
@@ -314,7 +314,7 @@ static int resolve_name(const struct selector_places *places, const char *value,
 			   value);
 }
 
-/* No cgroup was found: where was looked. more: where else, or "". */
+/* The error for a cgroup that was not found: the places searched; more: further places, or "". */
 static int refuse_kind(const struct selector_places *places, const char *what, const char *value,
 		       const char *more, struct errtext *err)
 {
@@ -419,7 +419,7 @@ static int add_hint(struct selector *s, const struct slurm_hint *hint)
 	return 0;
 }
 
-/* A number alone names nothing. */
+/* A number alone is not a name. */
 static int name_slurm_job(struct selector *s, const char *value)
 {
 	_cleanup_free_ char *quoted = NULL;
@@ -430,8 +430,8 @@ static int name_slurm_job(struct selector *s, const char *value)
 	return e ? e : text_print(&s->name, "slurm:%s", quoted);
 }
 
-/* A job without a cgroup (proctrack/linuxproc): slurmstepd, one a step, is an ancestor of its
- * processes, and its title says which step it serves. */
+/* A job without a cgroup (proctrack/linuxproc): its processes descend from slurmstepd, one per
+ * step, whose title names the step. */
 static int resolve_slurm_steps(const struct selector_places *places, const char *value,
 			       struct selector *ret, struct errtext *err)
 {

@@ -93,10 +93,9 @@ static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, e
 	return opt_add(counts_get(c, cached), counts_get(c, direct));
 }
 
-/*
- * Compares bytes, not calls: a call that finds the end of a file, or each call on a pipe, counts
- * for the kernel but not here, whatever was seen. An estimate differs if its interval does.
- */
+/* Compares bytes, not calls: a call that finds the end of a file, or each call on a pipe, counts
+ * for the kernel but not here, whatever was seen. An estimate differs if its whole interval
+ * does. */
 static double missing_share(const struct model_job *job, const struct reads_check *c)
 {
 	double seen = (double)c->seen_bytes.value, kernel = (double)c->kernel_bytes.value;

@@ -85,7 +85,7 @@ static void read_eviction(struct rows *r, struct model_eviction *e)
 	e->rows = rows_value(r, 0);
 }
 
-/* The largest rows, then the rest of each cause. */
+/* Lists the largest rows, then the rest of each cause. */
 static int load_evictions(sqlite3 *db, struct model *m, struct model_job *job,
 			  struct model_detail *d, struct errtext *err)
 {

@@ -66,8 +66,9 @@ enum probe_role {
 
 #define PROBE_PROTOS_MAX 4
 
-/* The machines of a row: the kernel may switch tasks inside a program (plan/preempt), it may
- * not, function addresses can be read, or all. */
+/* The machines that a row is for: those whose kernel may switch tasks inside a program
+ * (plan/preempt), those whose kernel may not, those where function addresses can be read, or
+ * all. */
 enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE, WHEN_SYMBOLS };
 
 struct probe_candidate {

@@ -96,7 +96,7 @@ static size_t fit_line(const char *s, int width)
 				return slash;
 			return blank ? blank : i ? i : n;
 		}
-		/* "42.1 s" stays on one line. */
+		/* Keeps "42.1 s" on one line. */
 		if (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9'))
 			blank = i + n;
 		else if (cp == '/')

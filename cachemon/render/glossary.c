@@ -9,7 +9,7 @@
 #include "cachemon/base/text_builder.h"
 #include "glossary_text.h"
 
-/* "- **term**: definition", which goes on in lines with an indent. */
+/* "- **term**: definition", which continues in indented lines. */
 #define ENTRY_BEGIN "- **"
 #define TERM_END    "**: "
 

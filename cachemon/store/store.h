@@ -82,8 +82,8 @@ struct store_end {
 };
 
 int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err);
-/* Every access changes to another user: the configured one, or the owner of a database that root
- * writes for others. */
+/* Whether every access changes to another user: the configured one, or the owner of a database that
+ * root writes for others. */
 bool store_switches(const struct store *st);
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err);
 /* Records their data from the next interval on; they outlive the store. */

@@ -128,7 +128,7 @@ static const struct {
 	[S_MACHINE] = {IGNORE, "machine",
 		       "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes, thp"},
 	[S_MACHINE_INTERVAL] = {INSERT, "machine_interval", "interval_id, " MACHINE_GAUGES},
-	/* Not sums: the later value. */
+	/* These are not sums: the later value replaces the earlier one. */
 	[S_MERGE_MACHINE] = {PLAIN,
 			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
 			     ") SELECT ?1, " MACHINE_GAUGES
@@ -137,7 +137,7 @@ static const struct {
 	[S_DEVICE] = {IGNORE, "device",
 		      "run_id, dev_major, dev_minor, name, rotational, read_ahead_kb, "
 		      "max_sectors_kb, io_pages, network"},
-	/* Where it is not what it was at last. */
+	/* Only where the value differs from the last one. */
 	[S_DEVICE_CHANGE] =
 		{PLAIN,
 		 "INSERT INTO device_change (run_id, dev_major, dev_minor, seen_ns, "
@@ -412,7 +412,7 @@ bool bind_run(struct binder *b)
 	if (b->st->rc != SQLITE_OK)
 		return false;
 	rc = sqlite3_step(b->stmt);
-	/* The reset repeats the error of the step. */
+	/* sqlite3_reset() repeats the error of the step. */
 	sqlite3_reset(b->stmt);
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		b->st->rc = rc;

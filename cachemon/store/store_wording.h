@@ -33,7 +33,7 @@ struct store_head {
  * written then. -EACCES, -EROFS: it cannot be written. */
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
 		      struct errtext *err);
-/* The same, of one job's head. */
+/* Stores the head of one job, in the same way. */
 int store_put_head(const struct store_config *c, const struct store_head *h, struct errtext *err);
 
 #endif

@@ -144,7 +144,7 @@ struct chosen_columns {
 	int nr;
 };
 
-/* Whether rows of this level have figures of it. */
+/* Whether rows of this level have values in this column. */
 static bool column_fits(enum top_column k, enum top_level level)
 {
 	if (level == TOP_PROCESSES)
@@ -192,7 +192,7 @@ static bool has_rest(const struct pane *p)
 	return false;
 }
 
-/* The kind of rows. An interval does not keep all files; that is mentioned if there is room. */
+/* The kind of rows. If there is room, also says that an interval does not keep all files. */
 static const char *heading_of(const struct pane *p, int room)
 {
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE", "PROCESS"};
@@ -268,7 +268,8 @@ static void put_pane(struct top_canvas *c, const struct top_frame *f, const stru
 		put_row(c, f, p, &p->rows[first + (size_t)i], l->heading + 1 + i, &chosen);
 }
 
-/* Files, and below them processes, both by the time that they were waited for, or waited. */
+/* Files, by the time that tasks waited for them, and below them processes, by the time that they
+ * waited. */
 static void put_side(struct top_canvas *c, const struct top_frame *f, const struct layout *l,
 		     int at)
 {

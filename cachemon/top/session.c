@@ -72,7 +72,7 @@ static int64_t first_value(struct top_session *s, const char *sql, int nr, const
 	return value;
 }
 
-/* Changes by other connections, and changes by this one, which the first counter does not show. */
+/* The first counter shows changes by other connections, the second one those by this connection. */
 static int64_t version_now(struct top_session *s)
 {
 	int64_t version = first_value(s, "PRAGMA data_version", 0, NULL, s->version);

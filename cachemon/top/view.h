@@ -16,7 +16,7 @@ enum top_level {
 	TOP_JOBS,
 	TOP_DIRECTORIES,
 	TOP_FILES,
-	TOP_PROCESSES, /* of the job, by the time that they waited: nothing else is known of them */
+	TOP_PROCESSES, /* of the job, by waiting time, the only figure that they have */
 	TOP_NR_LEVELS
 };
 

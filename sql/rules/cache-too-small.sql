@@ -28,7 +28,7 @@ WITH here AS ( -- the curve at the smallest size that is at least the present on
 	FROM here h JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
 	GROUP BY h.job_id
-), want AS ( -- the smallest size with 90 % of that
+), want AS ( -- the smallest size that gives 90 % of that
 	SELECT h.job_id, min(c.cache_pages) AS cache_pages
 	FROM here h JOIN best b ON b.job_id = h.job_id JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages

@@ -82,8 +82,8 @@ class Terminal:
 
 
 class Rows:
-    """A tool that prints a row per interval: its answer for a workload is the sum of the rows
-    from the one with its beginning to the one with its end."""
+    """A tool that prints a row per interval: its answer for a workload is the sum of the rows from
+    the beginning to the end of the workload."""
 
     def __init__(self, argv, ready, row):
         self.argv, self.ready, self.row = argv, ready, row

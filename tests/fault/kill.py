@@ -77,8 +77,8 @@ class Moments:
 
 
 def wait_nothing_left(mine, before, killed):
-    """mine: objects it was seen to hold. Objects it created later are found because they have no
-    holder."""
+    """mine: objects that cachemon was seen to hold. Objects that it created later are found because
+    nobody holds them."""
     while True:
         asked = time.monotonic()
         left = {entry for entry in mine if bpf.exists(*entry)}

@@ -40,7 +40,7 @@ class Run:
         self.job.do("wait", path, first, pages)
 
     def rows(self, path):
-        """By (call, kind), at the end of the run."""
+        """The rows by (call, kind), at the end of the run."""
         self.watch.interrupt()
         self.watch.end()
         with contextlib.closing(sqlite3.connect(f"file:{self.watch.db}?mode=ro", uri=True)) as db:
@@ -102,7 +102,7 @@ def three_kinds_and_readahead_in_one_file(world, stack):
     run.advise("willneed", path, 0, 256)
     run.advise("readahead", path, 256, 256)
     run.advise("madvise", path, 512, 256)
-    run.job.do("read", path, 1024, 512)  # the kernel's own readahead beside them
+    run.job.do("read", path, 1024, 512)  # the kernel's own readahead, in addition
     run.job.do("read", path, 0, 64)
     run.job.do("read", path, 256, 128)
     run.job.do("read", path, 512, 192)

@@ -32,7 +32,8 @@ NOISE_MAX = 0.08
 # The report has the run time of the programs. Cache lines that they evict cost the job later, which
 # no clock in them measures: for cold reads 0.2 to 0.45 of the reported time.
 COLD_BEYOND = 0.5
-# Of all run time in the kernel's own count: the prices of looks of 10 ms stand for the rest.
+# A share of all run time by the kernel's own count: prices measured during 10 ms represent the rest
+# of the run.
 RUN_TIME_BAND = 0.15
 # Programs that the collector runs, and counts as its own time.
 COLLECTOR = "sweep_"
@@ -233,7 +234,8 @@ def state(pid):
 
 
 def kill_exerciser(watch):
-    """While system calls are timed; False: it went on before it could be stopped."""
+    """Kills the calibration's process while it times system calls. False: it had gone on before it
+    was stopped."""
     deadline = time.monotonic() + 30
     children = f"/proc/{watch.pid()}/task/{watch.pid()}/children"
     while watch.process.poll() is None:

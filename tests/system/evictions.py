@@ -35,7 +35,7 @@ class Case:
         self.worker.do(*order)
 
     def end(self):
-        """(totals, causes that are not 0)"""
+        """(totals, {cause: pages} of the causes that occurred)"""
         self.watch.interrupt()
         totals = self.watch.end()[1]["totals"]
         return totals, {k: v for k, v in totals["evicted_pages"].items() if v}

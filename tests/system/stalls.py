@@ -31,7 +31,7 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 PAGES = 1024
-# Between the two programs at one switch, for each end of a sleep.
+# The tolerance at each end of a sleep: the time between the two programs at one switch.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
 LENGTHS = [1 << n for n in range(11, 34)]  # ends of the buckets
 ROOM = 2048  # files in a map of lengths: NR_WAITS

@@ -227,7 +227,7 @@ static void layouts(void **state)
 	/* None. */
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n");
 	refuse(t, "/a", -EOPNOTSUPP, "no cgroup hierarchy");
-	/* A bind mount of a part, as in a container: the path is the kernel's. */
+	/* A bind mount of a part of the hierarchy, as in a container: the path is the kernel's. */
 	add(t, "memory/sub", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n"
 		       "2 1 0:30 /docker/" ID_A " %s/memory rw - cgroup cgroup rw,memory\n");
@@ -463,7 +463,7 @@ static void found(void **state)
 	add(t, "unified/one/twin", "8\n");
 	add(t, "unified/two/twin", "8\n");
 	assert_int_equal(find(t, "77", "/slurm_n1/uid_1000/job_77", FIND_SLURM, &err), 0);
-	/* Of two, the one with processes. */
+	/* Of two cgroups, the one with processes. */
 	assert_int_equal(find(t, "train", "/system.slice/train.service", FIND_UNIT, &err), 0);
 	assert_int_equal(find_cgroup(&t->mi, 1U << FIND_UNIT, "train", &ref, &kind, &err), 0);
 	assert_int_equal(ref.kind, CGROUP_V1_MEMORY);

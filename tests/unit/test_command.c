@@ -119,7 +119,7 @@ static int orphan(const char *script, bool go)
 		if (command_prepare(argv, &self, NULL, &c, NULL) || (go && command_go(c, NULL)))
 			_exit(1);
 		cmd = command_pid(c);
-		/* The parent must hold the command before this process dies. */
+		/* The parent must have the pidfd of the command before this process dies. */
 		if (write(report[1], &cmd, sizeof(cmd)) != sizeof(cmd) || raise(SIGSTOP))
 			_exit(1);
 		raise(SIGKILL);

@@ -143,7 +143,7 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 	return NULL;
 }
 
-/* If rank 1 decided, that says nothing about the time. */
+/* A verdict by rank 1 shows nothing about the time. */
 static void say_time_too(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *time = row_of(r, "time_per_work");

@@ -14,8 +14,8 @@ void sections_report(struct doc *d, const struct model *m);
 /* "cachemon VERB: JOB, run N on HOST". */
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
-/* A short report for a terminal, doc_begin() included; again: the command line's options for the
- * database, with a blank before it, or ""; fixes: the most to show. sections_screen.c: */
+/* A short report for a terminal, doc_begin() included. again: the command line's options for the
+ * database, after a blank, or "". fixes: the maximum to show. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
 void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes);
 /* The head of a whole report: what was run, the verdict, the waiting, and what to fix first. */
