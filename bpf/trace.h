@@ -103,7 +103,7 @@ enum traced_state {
 	TRACED_ENDED = 5,
 };
 
-/* By file_key. */
+/* The state of a file that is or was traced; a map value by file_key. */
 struct traced {
 	__u32 number;
 	__u32 state;

@@ -252,7 +252,7 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 			  why);
 }
 
-/* Its windows were larger: judges the fate of what they brought. */
+/* The advised windows were larger: judges the fate of the pages they brought in. */
 static enum verdict judge_larger(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	struct opt_i64 used = opt_add(in->used, in->used_late);

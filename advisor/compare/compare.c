@@ -195,7 +195,8 @@ double compare_relevant(const struct compare_result *r, const struct compare_row
 		    least_relevant(r, row->metric, page_bytes));
 }
 
-/* It covers only part of the run, or too many pages are unknown, so there is no share. */
+/* Known fates cover only a part of the run, or too many pages have no known fate: there is no
+ * share. */
 static bool fates_unknown(const struct compare_run *run)
 {
 	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);

@@ -144,7 +144,7 @@ static size_t path_end(const char *text, size_t len, size_t at)
 /* Paths that every machine has and that contain no personal names. */
 static bool is_of_system(const char *path, size_t len)
 {
-	/* It leaves its directory through "..". */
+	/* The path leaves its directory through "..". */
 	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
 		return false;
 	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {

@@ -42,7 +42,7 @@
 	X(coverage)	     /* of the file's pages that were read */                              \
 	X(density)	     /* mean reads of a page that was read */                              \
 	X(reuse)                                                                                   \
-	X(evenness) /* pages read equally often, within one */                                     \
+	X(evenness) /* share of pages whose number of reads differs by at most one */              \
 	X(epochs)                                                                                  \
 	X(epoch_separation) /* reads in the epoch of their number */                               \
 	X(order_similarity) /* of successive epochs: 1 same order, 0 random, -1 reversed */        \

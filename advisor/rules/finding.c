@@ -24,8 +24,8 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 		return r;
 	r.bytes_per_s = brought_bytes / stall_s;
 	r.measured = true;
-	r.method = "To rank gains in bytes among gains in seconds, bytes are divided by the rate "
-		   "at which the job read while it waited.";
+	r.method = "To rank gains in bytes among gains in seconds, bytes are divided by the bytes "
+		   "that the job brought in per second of waiting.";
 	return r;
 }
 

@@ -391,7 +391,7 @@ int rule_param_override(struct arena *a, const struct rule *rule, const char *fi
 	if (!p)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: rule %s has no parameter '%s'; 'cachemon explain %s' "
-				   "lists those it has",
+				   "lists its parameters",
 				   file, value->line, rule->id, value->name, rule->id);
 	if (value->unit[0] && strcmp(value->unit, p->unit) != 0)
 		return errtext_set(

@@ -47,7 +47,7 @@ enum {
 #define order_reads(word)  barrier()
 #define order_writes(word) barrier()
 
-/* By the task's address, until task_free_tp. */
+/* Task states by the task's address; task_free_tp deletes them. */
 #define TASK_MAP                                                                                   \
 	__uint(type, BPF_MAP_TYPE_HASH);                                                           \
 	__uint(max_entries, NR_TASKS);                                                             \

@@ -163,7 +163,7 @@ struct block_left {
 	__u64 added, open;
 };
 
-/* Those of the block at page base. */
+/* The pages of the range in the block that starts at page base, one bit each. */
 static __always_inline __u64 block_pages(struct page_range *r, __u64 base)
 {
 	__u64 first = r->first > base ? r->first : base, end = base + BLOCK_PAGES;
@@ -323,7 +323,7 @@ static __always_inline void settle_asked(struct live *l)
 	w->nr = 0;
 }
 
-/* For an event with a single request. */
+/* Settles the fates that an event with a single request asked for. */
 static __always_inline void settle_asked_once(struct live *l)
 {
 	struct settle_work *w = work_of(WORK_SETTLE);

@@ -99,7 +99,7 @@ static long references_step(__u32 i, struct reference_walk *w)
 	return 0;
 }
 
-/* Of pages first..last of a file. */
+/* Records the references of pages first..last of a file. */
 GLOBAL int references_walk(struct file_key *file, __u64 first, __u64 last, __u64 flags)
 {
 	struct reference_walk w = {.page = first, .last = last, .flags = flags};

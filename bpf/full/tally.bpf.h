@@ -154,7 +154,8 @@ static long tally_close_step(__u32 cpu, void *x)
 	return 0;
 }
 
-/* On all CPUs, after the epoch was moved. The owner of each running task must be checked. */
+/* Closes the tallies of all CPUs. Called after the epoch was moved, when the owner of each running
+ * task must be checked. */
 static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);

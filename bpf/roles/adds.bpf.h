@@ -48,7 +48,7 @@ static __always_inline bool nr_writes(long nr)
 	       nr == NR_io_submit;
 }
 
-/* io_uring runs advice that brings in pages always in a worker, which may also run a write
+/* io_uring always runs advice that brings in pages in a worker, which may also run a write
  * afterwards. */
 static __always_inline bool advises(struct live *l, struct task_struct *t, long nr)
 {

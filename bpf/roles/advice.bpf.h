@@ -68,7 +68,7 @@ GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 		a->begin = REGS_ARG2(regs);
 		len = REGS_ARG3(regs);
 	} else if (nr == NR_process_madvise) {
-		/* Its ranges are in a vector, and may be those of another process. */
+		/* The call's ranges are in a vector, and may be those of another process. */
 		a->kind = kind_of_madvise(REGS_ARG4(regs));
 		a->call = CALL_MADVISE;
 		return a->kind != 0;

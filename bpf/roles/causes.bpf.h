@@ -12,7 +12,8 @@
 
 enum { RECLAIM_NONE, RECLAIM_DIRECT, RECLAIM_MEMCG };
 
-/* write(2) to /proc/sys/vm/drop_caches: a proc file with this beginning of its name. */
+/* Whether the file is /proc/sys/vm/drop_caches: a proc file whose name begins with these
+ * letters. */
 static __always_inline bool is_drop_caches(struct file *file)
 {
 	__u64 name, wanted;

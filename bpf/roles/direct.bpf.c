@@ -128,7 +128,7 @@ int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 	return 0;
 }
 
-/* It is about to compute the tracepoint's value, and frees its inputs. */
+/* Called when the kernel is about to compute the read's result and to free its inputs. */
 static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 {
 	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
@@ -152,7 +152,7 @@ static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 ON_ENTRY_OF(iomap_dio_complete, direct_done, direct_live(BPF_CORE_READ(dio, iocb, ki_complete)),
 	    direct_done(l, dio), struct iomap_dio *dio)
 
-/* It continues without its caller; its completion runs in another task. */
+/* A queued read continues without its caller; its completion runs in another task. */
 SEC("?tp_btf/iomap_dio_rw_queued")
 int BPF_PROG(direct_queue_tp)
 {
@@ -229,7 +229,7 @@ int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, lo
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
 }
 
-/* Its type may belong to a module. */
+/* The type of io may belong to a module. */
 static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
 {
 	return (__u64)BPF_CORE_READ(io, iocb);

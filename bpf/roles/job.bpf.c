@@ -162,8 +162,8 @@ static __noinline int switched_untold(__u64 *ctx)
 	return switched(prev, (void *)ctx[2], ctx[0], state);
 }
 
-/* The part that other processes pay for is in the programs, the rest in a function, so that a
- * program has no registers to save. */
+/* The program has only the part that switches between other processes need. The rest is in a
+ * function, so that the program has no registers to save. */
 SEC("?tp_btf/sched_switch")
 int switch_tp(__u64 *ctx)
 {

@@ -283,7 +283,7 @@ GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last
 	if (count > MAX_RW_COUNT)
 		count = MAX_RW_COUNT;
 	if (nr == NR_copy_file_range) {
-		/* It is the only one that is cut at EOF in advance (generic_copy_file_checks()). */
+		/* The only call that is cut at EOF in advance (generic_copy_file_checks()). */
 		size = READ(CAST(address_space, mapping), host, i_size);
 		if (pos < size && count > size - pos)
 			count = size - pos;

@@ -196,7 +196,7 @@ static __always_inline int window_step(struct live *l, struct inode *inode, __u6
 
 	if (file && l->s.win_kind & WIN_IN_FAULT)
 		row_name_below(l, inode, CAST(file, file));
-	/* It may be the file's first event, which decides about tracing. */
+	/* This may be the file's first event, which decides about tracing. */
 	if (advised && trace_chooses(l))
 		live_row(l, inode, HINT_OWN, JOB_WATCHED);
 	if (!trace_may(inode))

@@ -68,7 +68,7 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	if (s->wait_epoch == l->epoch && was.ino == s->wait_file.ino &&
 	    was.dev == s->wait_file.dev && was.gen == s->wait_file.gen)
 		return 0;
-	/* The row and the file's name, while the descriptor exists. */
+	/* Creates the row and sends the file's name while the descriptor exists. */
 	s->wait_epoch = l->epoch;
 	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
 	return 0;

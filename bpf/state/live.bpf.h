@@ -27,7 +27,8 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
 	return READ(t, min_flt) + READ(t, maj_flt);
 }
 
-/* Otherwise by fork: a process tree, or the calibration. */
+/* Whether tasks belong to the job by cgroup; otherwise by fork (a process tree, or the
+ * calibration). */
 static __always_inline bool belongs_by_cgroup(void)
 {
 	return config.job_by_cgroup != JOB_BY_FORK && !shared.calibrating;
@@ -84,7 +85,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
-/* Its earlier CPU time and reads are not the job's. */
+/* Starts to charge a task: its earlier CPU time and reads are not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
@@ -136,7 +137,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	return JOB_OTHERS;
 }
 
-/* It moved into or out of the cgroup: counts from now. */
+/* Sets the owner of the running task; if that changed, charges start now. */
 static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
 {
 	if (l->s.job == job)

@@ -312,7 +312,7 @@ STEP link_step(__u32 i, struct links_walk *w)
 	return 0;
 }
 
-/* After a name of a file was removed: one of its other names. */
+/* Another name of a file, one of whose names was removed. */
 static __always_inline __u64 name_that_leads(__u64 dentry)
 {
 	struct dentry *d = CAST(dentry, dentry);

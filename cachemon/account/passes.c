@@ -61,7 +61,7 @@ void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size)
 		const struct ledger_file *f = l->files[i];
 		struct passes_file x;
 
-		/* More files than get a row of the interval. */
+		/* Every active file counts, even if it gets no row for the interval. */
 		if (f->last_seq != l->seq || f->job != JOB_WATCHED ||
 		    f->size_bytes == SAMPLE_SIZE_UNKNOWN)
 			continue;

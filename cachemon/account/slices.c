@@ -107,7 +107,7 @@ static double cut_variance(const struct stratum *h, double ratio)
 	return h->cuts * call * call / 12;
 }
 
-/* The ratio of all other parts. */
+/* The ratio of all parts except this one. */
 static double without(const struct stratum *h, const struct slice_part *p, enum slice_figure f)
 {
 	return (h->seen - p->seen[f]) / (h->on - read_for(f, &p->on));

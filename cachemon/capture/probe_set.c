@@ -281,7 +281,7 @@ static int open_build(struct probe_set *set)
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 
-/* One attempt with the present plan. */
+/* Tries to load and attach the present plan. */
 static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
 		    struct probe_set *set, struct errtext *err)
 {

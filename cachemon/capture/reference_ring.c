@@ -13,7 +13,7 @@
 #include "cachemon/capture/probe_set_impl.h"
 
 enum { PAGES_LEAST = 256 /* minimum of a useful sample */ };
-/* One in so many ns may come in the long run. */
+/* The mean distance of references in ns that is allowed in the long run. */
 #define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
 /* Querying the page state takes a system call per page, so it is done rarely and at the end. */
 #define ASK_AGAIN_NS 1000000000ULL

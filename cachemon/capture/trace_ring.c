@@ -67,7 +67,7 @@ void trace_ring_start(struct trace_ring *r)
 	r->shared->on = 1;
 }
 
-/* As the programs find it. */
+/* The slot of a file in the filter, computed as in the programs. */
 static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key *key)
 {
 	return &r->shared->filter[(key->ino ^ key->ino >> 10) & (NR_TRACE_FILTER - 1)];

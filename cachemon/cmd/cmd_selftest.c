@@ -154,7 +154,7 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	if (pid < 0)
 		return errtext_set(err, -errno, "cannot fork: %s", strerror(errno));
 	if (!pid) {
-		/* Otherwise it would never notice that the parent gave up. */
+		/* With these open, the child would never notice that the parent gave up. */
 		close(go[1]);
 		close(out[0]);
 		child_main(st, c, go[0], out[1]);

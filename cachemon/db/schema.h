@@ -12,7 +12,7 @@
 
 enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
 
-/* More than any run has. Each job is analysed, which takes time. */
+/* Maximum jobs of a run, more than any has; analysing each one takes time. */
 enum { SCHEMA_JOBS_MAX = 64 };
 
 struct migration {

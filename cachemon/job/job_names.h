@@ -31,7 +31,7 @@ int job_names_podman_of_user(const char *home, const char *name, struct job_name
  * name. */
 int job_names_pods(const char *root, const char *name, struct job_names *ret);
 
-/* Where they look, for a message. */
+/* The places that these functions search, for a message. */
 #define JOB_NAMES_CONTAINER_PLACES                                                                 \
 	"/var/lib/docker, /var/lib/containers, /run/containerd and your ~/.local/share/containers"
 #define JOB_NAMES_POD_PLACES "/var/log/pods"

@@ -70,7 +70,7 @@ static int refuse_other_pids(const struct selector_places *places, struct errtex
 				   strerror(-e));
 	return errtext_set(
 		err, -EOPNOTSUPP,
-		"%s belongs to another pid namespace, so a process id is ambiguous: mount the one "
+		"%s belongs to another pid namespace, so a process id is ambiguous: mount a /proc "
 		"of this namespace (mount -t proc proc /proc), or run cachemon outside",
 		places->proc_root);
 }

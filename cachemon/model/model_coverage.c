@@ -194,7 +194,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 	return ret;
 }
 
-/* One copy of the common reason of all files without a recording. */
+/* Sets one reason, copied once, for all files without a recording. */
 static int keep_reason(struct model *m, const struct model_job *job, struct model_detail *d,
 		       const char *reason)
 {

@@ -107,7 +107,7 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 static const char old_run[] = "an older version recorded the run, without the lengths of waits";
 static const char some_waits[] = "the lengths of some waits were not recorded";
 
-/* sql: reads the buckets of this id. none: the reason if there are none although tasks slept. */
+/* sql: reads the buckets of this id. none: why the buckets are empty although tasks slept. */
 static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 		      const struct counts *c, const char *none, struct model_waits *ret,
 		      struct errtext *err)

@@ -25,7 +25,7 @@
  * their job; the switch hook keeps the state of the running task. */
 #define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
 
-/* They fill in for another role or the build; otherwise they are not needed. */
+/* Roles that replace another role or an ability of the build; otherwise they are not needed. */
 #define FOR_OTHERS (R(URING) | R(TASK_FREE) | R(FAULT_ADDRESS))
 
 static const uint64_t group_needs[GROUP_NR] = {

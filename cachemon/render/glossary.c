@@ -20,7 +20,7 @@ static const char *next_line(const char *at)
 	return end ? end + 1 : at + strlen(at);
 }
 
-/* Without the marks of Markdown, in one line. */
+/* The definition on one line, without the marks of Markdown. */
 static char *plain(const char *definition)
 {
 	struct text_builder b;

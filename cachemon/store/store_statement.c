@@ -216,7 +216,7 @@ static void split_columns(const char *list, struct columns *ret_columns)
 		add_column(ret_columns, counter_name(i), strlen(counter_name(i)));
 }
 
-/* Each in place of the three %.*s; first: 0, or those that an update sets. */
+/* Writes the columns that begin at index first, each with its name in the three %.*s of format. */
 static void put_columns(sqlite3_str *s, const struct columns *c, int first, const char *format)
 {
 	for (int i = first; i < c->nr; i++) {

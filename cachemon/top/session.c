@@ -156,7 +156,7 @@ static int load_view(struct top_session *s, struct errtext *err)
 	return load_series(s, err);
 }
 
-/* To another run, or to the moment with the most misses per second. */
+/* Follows the view to another run, or to the moment with the most misses per second. */
 static void follow_view(struct top_session *s)
 {
 	struct top_view *v = &s->view;

@@ -92,7 +92,7 @@ bool top_capture_ended(struct top_capture *c)
 	return true;
 }
 
-/* Its first line is the error. */
+/* The error of a failed watch: the first line of its output. */
 static void what_it_said(const struct top_capture *c, struct errtext *err)
 {
 	char text[SAID_MAX] = "";

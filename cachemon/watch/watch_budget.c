@@ -84,7 +84,8 @@ static void count_evictors(struct watch_run *run)
 	run->deletes_seen = deletes;
 }
 
-/* Their cost is spread over the next interval, because other detail costs all the time. */
+/* Whether to write file rows. Their cost is spread over the next interval, because other detail
+ * costs all the time. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 {
 	double ns;

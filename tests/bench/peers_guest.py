@@ -136,7 +136,8 @@ class Summary:
         return [float(v) for v in match.groups()], 1
 
     def idle(self):
-        """It has no rows: its output for an empty workload contains what it prints without one."""
+        """The tool prints no rows: its output for an empty workload contains what it prints without
+        one."""
         return [0, 0]
 
     def end(self):

@@ -41,7 +41,7 @@ def children():
 
 
 def end_of(pid):
-    """Its status as in a shell."""
+    """CMD's status, as in a shell."""
     def ended():
         got, status = os.waitpid(pid, os.WNOHANG)
         return got and (os.waitstatus_to_exitcode(status),)

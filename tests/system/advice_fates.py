@@ -246,7 +246,7 @@ def dropped_and_read_again(world, stack):
     # Dropped by another process: pages that return now were not dropped by the job.
     evict(path)
     run.job.do("read", path, 0, PAGES, 2)
-    # A part a second time: some of those, and some that came back.
+    # Drops a part again, after some of its pages came back.
     run.job.do("dontneed", path, 0, 128)
     run.job.do("read", path, 0, PAGES)
     row = run.rows(path)["fadvise", "dontneed"]

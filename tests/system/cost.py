@@ -131,7 +131,7 @@ def share_of_job_cpu_is_most_of_an_a_b_of_cold_reads(world, stack):
 
 @part.case
 def share_of_job_cpu_of_a_short_job_in_one_interval(world, stack):
-    """It waits until the first interval is over, and ends before the second one does."""
+    """The job waits until the first interval is over, and ends before the second one does."""
     cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, "1s", COLD_BEYOND)
 
 
@@ -203,7 +203,8 @@ def a_busy_machine_does_not_spoil_the_calibration(world, stack):
 
 @part.case
 def files_that_the_calibration_used_too_have_names(world, stack):
-    """It maps the same libraries as the job; their names were already sent then."""
+    """The calibration's process maps the same libraries as the job, so their names were already
+    sent."""
     _, job, _ = world.tool.watch(stack, ("--level", "full"), ["/bin/cat", world.hot],
                                  stdout=subprocess.DEVNULL).end()
     files = named_files(job)

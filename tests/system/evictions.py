@@ -78,7 +78,7 @@ def uncached_reads(world, stack):
 
 @part.case
 def uncached_writes(world, stack):
-    """They leave when they are written, in a kernel thread or in the call that waits."""
+    """The pages leave when they are written, in a kernel thread or in the call that waits."""
     path = uncached_file(world)
     c = Case(world, stack)
     c.do("write_uncached", path, 0, PAGES)

@@ -86,7 +86,7 @@ def command_outlived_by_daemon(world, stack):
 
 @part.case
 def command_daemonises(world, stack):
-    """It ends at once without reads: a job that is not praised."""
+    """A job that ends at once without reads gets no praise."""
     for children, daemonise in (
             (1, "setsid sleep 60 >/dev/null 2>&1 & exit 3"),
             (2, "exec >/dev/null 2>&1; sleep 60 & setsid sh -c 'sleep 61 & exit' & wait $!; exit 3")):

@@ -66,7 +66,7 @@ class Clocks:
         lengths, sleeps = [], self.traced.end()
         for began, ended in self.calls:
             mine = [s for s in sleeps if began - 1000 <= s[0] and s[1] <= ended + 1000]
-            # It ran before its next sleep.
+            # A task must have run before its next sleep.
             lengths += [(woken - since, runs - since)
                         for (since, woken), runs in zip(mine, [s for s, _ in mine[1:]] + [ended])]
         return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "lengths": lengths,

@@ -182,7 +182,7 @@ def streams(world, _):
 
 @part.case
 def workers(world, _):
-    """They use the readahead state in turns that no run repeats."""
+    """The readers use the readahead state in turns that no run repeats."""
     agrees(world, "workers", (TRACED_KB, 0, 32, 512), races=True)
 
 

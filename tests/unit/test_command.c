@@ -43,7 +43,7 @@ static void not_before_go(void **state)
 	int out, status = 7;
 
 	c = prepare(argv, &self, &out);
-	/* It is alive and waiting, and has written nothing. */
+	/* The command is alive and waiting, and has written nothing. */
 	assert_true(command_pid(c) > 0);
 	assert_int_equal(kill(command_pid(c), 0), 0);
 	assert_int_equal(command_reap(c, &status), -EAGAIN);
@@ -215,7 +215,8 @@ static void descriptors(void **state)
 	bool fds[FDS];
 	int inherited, own;
 
-	/* Those of the caller (such as a make jobserver's) are inherited, cachemon's are not. */
+	/* Descriptors of the caller (such as a make jobserver's) are inherited, cachemon's are
+	 * not. */
 	own = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	inherited = fcntl(own, F_DUPFD, 40);
 	assert_true(inherited >= 40 && inherited < FDS);
