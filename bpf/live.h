@@ -47,7 +47,7 @@ struct task_state {
 	__u64 read_bytes_to; /* and of its end, as far as is known */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last checked */
 
-	/* What is counted at the end of the call, for the part that returned data. */
+	/* Counted at the end of the call, for the part that returned data. */
 	__u64 due_id;	 /* ioac.syscr of it */
 	__u64 due_syscw; /* ioac.syscw of it: a call that reads and writes changes both */
 	__u64 due_pos;	 /* first byte of it */

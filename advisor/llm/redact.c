@@ -18,7 +18,7 @@ struct name {
 	size_t len;
 	size_t base;	    /* start of the file's own name in text; an alias replaces it */
 	size_t ending;	    /* length of the kept ending, ".tar" */
-	uint32_t directory; /* for a file: the name before base, or NO_NAME if that is no name */
+	uint32_t directory; /* for a file: the name before base, or NO_NAME if that is not a name */
 	uint32_t number;    /* number of the alias; 0: not used yet */
 };
 

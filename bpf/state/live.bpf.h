@@ -147,7 +147,7 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 	l->s.flags |= TASK_DIRTY;
 }
 
-/* The sleeps so far are charged, or not the page cache's. */
+/* Forgets the sleeps so far: they are charged, or were not for the page cache. */
 static __always_inline void stall_forget(struct task_state *s)
 {
 	s->stall_ns = 0;

@@ -332,7 +332,7 @@ int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled,
 	*ret_error = 0;
 	if (!threshold || pages < 1)
 		return threshold ? 0 : -1;
-	/* A sample without such a page does not prove that there is none. */
+	/* A sample without such a page does not prove that no such page exists. */
 	*ret_error = sqrt((double)(sampled ? sampled : 1) * (1 - rate)) / rate / pages;
 	return llround(pages);
 }

@@ -129,7 +129,7 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 #define LOOK_PAUSE_MAX_NS 2000000000ULL
 /* How often to check whether the job is working. */
 #define LOOK_TRY_NS 50000000ULL
-/* Program runs in the job that a measurement needs at least, and that suffice. */
+/* Program runs in the job: the minimum for a measurement, and how many suffice. */
 #define BUSY_RUNS   100
 #define ENOUGH_RUNS 1000
 

@@ -128,7 +128,7 @@ class Workload:
 
 class Measured:
     def __init__(self, db, job, dev, requests, pages):
-        """By the device, then by cachemon's counters."""
+        """requests and pages are those of the device; the other figures are cachemon's counters."""
         self.db, self.requests, self.pages = db, requests, pages
         counted = on_device(job, dev)
         self.counted = counted["demand_pages"] + counted["prefetched_pages"]
