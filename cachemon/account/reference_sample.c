@@ -339,7 +339,7 @@ int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled,
 
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error)
 {
-	s->distinct_pages = pages;
+	s->distinct_pages = pages < s->lookups ? pages : s->lookups;
 	s->distinct_error = error;
 }
 

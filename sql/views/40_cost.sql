@@ -147,3 +147,25 @@ FROM dropped p LEFT JOIN v_directory d ON d.job_id = p.job_id AND d.path = p.own
 
 -- v_asked: advice that brings pages. Columns of v_advice.
 CREATE TEMP VIEW v_asked AS SELECT * FROM v_advice WHERE kind IN ('willneed', 'readahead');
+
+-- v_evictors_unknown: jobs for most of whose reclaimed pages nobody recorded who caused the
+-- reclaim. Sources: v_interference, v_return.
+CREATE TEMP VIEW v_evictors_unknown AS
+WITH reclaimed AS (
+	SELECT job_id, sum(iif(evictor_kind IS NULL, pages, 0)) AS unknown_pages, sum(pages) AS pages
+	FROM v_interference
+	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') GROUP BY job_id
+), came_back AS (
+	SELECT job_id, sum(returned_pages) AS returned_pages FROM v_return GROUP BY job_id
+)
+SELECT
+	r.job_id,
+	r.unknown_pages,  -- pages reclaimed, by whom is not known
+	r.pages,  -- pages reclaimed
+	min(r.unknown_pages, b.returned_pages) AS returned_pages,
+		-- of the pages that came back after reclaim, at most this many have an unknown evictor
+	printf('all known conditions hold, but who evicted %,d of the %,d reclaimed pages was not '
+		|| 'recorded',
+		r.unknown_pages, r.pages) AS why
+FROM reclaimed r JOIN came_back b ON b.job_id = r.job_id
+WHERE r.unknown_pages * 2 > r.pages;

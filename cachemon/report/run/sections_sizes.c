@@ -238,10 +238,13 @@ void sections_curve(struct doc *d, const struct model *m, const struct model_job
 
 	if (!a)
 		return;
-	if (a->curve.there)
-		whatif_cache_picture(d, &a->curve);
-	else
+	if (!a->curve.there) {
 		doc_para(d, "There is no miss-ratio curve: %s", a->curve.absent);
+		return;
+	}
+	whatif_cache_picture(d, &a->curve);
+	doc_para(d, "Here a page that readahead brought counts as missed, so these are not the hit "
+		    "ratios of the run.");
 }
 
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job)

@@ -14,6 +14,9 @@
 
 enum { MIB = 1 << 20 };
 
+/* Programs and libraries miss a few pages elsewhere. */
+#define DATASET_SHARE 0.8
+
 /* A word for a shell, quoted. 0, with *ret NULL if the bytes cannot be a word; -ENOMEM. */
 static int word_of(const char *data, size_t len, const char *suffix, char **ret)
 {
@@ -53,7 +56,37 @@ static bool is_below(const struct bytes *path, const struct bytes *directory)
 	       !memcmp(path->data, directory->data, directory->len);
 }
 
-/* The directory of the subject; for a job the one with the most misses. */
+static bool is_within(const struct bytes *path, const char *directory, size_t len)
+{
+	return path->data && path->len >= len && !memcmp(path->data, directory, len) &&
+	       (path->len == len || path->data[len] == '/' || directory[len - 1] == '/');
+}
+
+/* The deepest directory below which the job has nearly all of its misses; if that is the root, the
+ * directory with the most misses. */
+static int fill_dataset(const struct model_job *job, char **ret)
+{
+	const struct bytes *most = &job->directories[0].path;
+	int64_t all = 0;
+
+	for (size_t i = 0; i < job->nr_directories; i++)
+		all += job->directories[i].counts.c[C_misses];
+	if (!most->data)
+		return 0;
+	for (size_t len = most->len; len > 1;
+	     len = directory_len(&(struct bytes){most->data, len})) {
+		int64_t within = 0;
+
+		for (size_t i = 0; i < job->nr_directories; i++)
+			if (is_within(&job->directories[i].path, most->data, len))
+				within += job->directories[i].counts.c[C_misses];
+		if ((double)within >= DATASET_SHARE * (double)all)
+			return path_of(most, len, ret);
+	}
+	return path_of(most, most->len, ret);
+}
+
+/* The directory of the subject; for a job the one of its data. */
 static int fill_directory(const struct snippet_of *of, char **ret)
 {
 	const struct bytes *subject = &of->finding->subject;
@@ -65,10 +98,7 @@ static int fill_directory(const struct snippet_of *of, char **ret)
 	case SUBJECT_DEVICE: /* named by its mount point, else by its type */
 		return path_of(subject, subject->len, ret);
 	default:
-		if (!of->job->nr_directories)
-			return 0;
-		return path_of(&of->job->directories[0].path, of->job->directories[0].path.len,
-			       ret);
+		return of->job->nr_directories ? fill_dataset(of->job, ret) : 0;
 	}
 }
 
