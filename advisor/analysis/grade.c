@@ -222,9 +222,8 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 		return;
 	}
 	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
-		refuse_score(all,
-			     "reuse and prefetch were not measured, and the other grades are "
-			     "not enough to grade the job; --level full grades all");
+		refuse_score(all, "reuse and prefetch were not measured, and the other grades are "
+				  "not enough to grade the job; --level full grades all");
 		return;
 	}
 	if (weight <= 0) {

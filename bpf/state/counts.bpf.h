@@ -46,7 +46,7 @@ static __noinline struct process_row *process_make(struct task_struct *t, __u32 
 }
 
 /* A switch adds the reads of a task to its process's row at most once in this CPU time, because the
- * lookup would add half to the cost of a switch. An interval may have reads of the interval before. */
+ * lookup would add half to the cost of a switch. An interval may have reads of the one before. */
 #define PROCESS_EVERY_NS 5000000
 
 static __always_inline bool process_is_due(const struct task_state *s, __u32 epoch)

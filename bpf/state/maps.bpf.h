@@ -101,8 +101,8 @@ struct {
 	__type(value, __u64);
 } adders SEC(".maps");
 
-/* Processes of the job that waited or read, in generations like rows. A process without
- * room has no entry: its time is the difference between the job's time and the sum of the entries. */
+/* Processes of the job that waited or read, in generations like rows. A process without room has no
+ * entry: its time is the difference between the job's time and the sum of the entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_PROCESSES);

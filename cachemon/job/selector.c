@@ -360,10 +360,10 @@ static int resolve_container(const struct selector_places *places, const char *v
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return selector_refuse_kind(
-		places, "running container", value,
-		" (an id needs at least 12 digits), and for its name in " JOB_NAMES_CONTAINER_PLACES,
-		err);
+	return selector_refuse_kind(places, "running container", value,
+				    " (an id needs at least 12 digits), and for its name "
+				    "in " JOB_NAMES_CONTAINER_PLACES,
+				    err);
 }
 
 static int resolve_pod(const struct selector_places *places, const char *value,

@@ -29,7 +29,7 @@ enum selector_request {
 	SELECTOR_NAME,
 };
 
-/* What the job is to the system that runs it; NULL: not known, or the kind has no such thing. */
+/* The names of the job in the system that runs it; NULL: unknown, or the kind has no such name. */
 struct selector_identity {
 	const char *kind; /* "command", "pid", or a name of find_kind_name() */
 	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */

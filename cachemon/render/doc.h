@@ -103,10 +103,10 @@ struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
 	FILE *looks_like; /* its width and characters are used; NULL: those of out */
-	bool plain_text; /* follows the locale everywhere; other formats only on a terminal */
-	FILE *terminal;	 /* the ASCII-only stream that out leads to; NULL: out is the last one */
-	void *state;	 /* of the renderer */
-	long *step_ends; /* texts set the position after each step here; NULL: nobody needs it */
+	bool plain_text;  /* follows the locale everywhere; other formats only on a terminal */
+	FILE *terminal;	  /* the ASCII-only stream that out leads to; NULL: out is the last one */
+	void *state;	  /* of the renderer */
+	long *step_ends;  /* texts set the position after each step here; NULL: nobody needs it */
 	bool failed;
 };
 

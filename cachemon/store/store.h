@@ -53,7 +53,7 @@ struct store_unmeasured {
 	const char *reason;
 };
 
-/* What the job is to the system that runs it; NULL, or uid < 0: not known, or no such thing. */
+/* The names of the job in the system that runs it; NULL, or uid < 0: unknown, or no such name. */
 struct store_identity {
 	const char *kind, *external_id, *step, *job_name, *partition;
 	int64_t uid;

@@ -12,7 +12,7 @@
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
 /* Below jobs, on a narrow screen. */
 enum { FILES_LEAST = 3 };
-/* Of a process: its id and most of its command. */
+/* Room for the id of a process and most of its command. */
 enum { PROCESS_NAME_LEAST = 20 };
 
 /* Below the files, one line in this many is for processes, at least this many, with a heading. */
