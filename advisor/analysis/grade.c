@@ -222,9 +222,8 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 		return;
 	}
 	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
-		refuse_score(all,
-			     "reuse and prefetch were not measured, and the other grades alone "
-			     "do not grade the job; --level full grades all");
+		refuse_score(all, "reuse and prefetch were not measured, and the other grades are "
+				  "not enough to grade the job; --level full grades all");
 		return;
 	}
 	if (weight <= 0) {
@@ -233,8 +232,8 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 	}
 	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
 	    in->added_pages.value < GRADE_START_TOUCHES) {
-		refuse_score(all,
-			     "too few pages were used; starting its programs alone takes more");
+		refuse_score(all, "too few pages were used to grade the job: starting its programs "
+				  "alone uses more");
 		return;
 	}
 	all->score = (struct opt_f64){sum / weight, true};

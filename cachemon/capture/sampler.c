@@ -319,11 +319,9 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 	return r;
 }
 
-/*
- * The counts of the quiet generation. Sends changed names first; at the end of the run those of all
- * files. On failure the known names stay, and the error is returned. Names come before their rows,
- * because a row is created before its name is sent.
- */
+/* Reads the counts of the quiet generation. First sends changed names; at the end of the run, the
+ * names of all files. Names must be read before the rows, because programs create a row before they
+ * send its name. On failure the known names stay, and the error is returned. */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
 	int r = probe_set_sweep_cells(s->set, generation), others, waits;

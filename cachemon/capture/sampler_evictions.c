@@ -92,7 +92,7 @@ static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t 
 	a->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
 }
 
-/* Of that generation; each element is deleted once the next one is known. */
+/* Drains the adders of that generation; each element is deleted once the next one is known. */
 static int adders_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.adders);

@@ -51,9 +51,9 @@ static const struct option_spec options[] = {
 	  "A cgroup: v2, or v1 with memory, freezer, cpuset, cpuacct or pids", 0},
 	 VALUE_DIRECTORY},
 	{{"job", OPT_JOB, "NAME", 0,
-	  "Name of the job in the database. Alone it finds a running job: KIND:NAME, where KIND is "
-	  "an "
-	  "option above, or the name of a unit, container, virtual machine or cgroup",
+	  "Name of the job in the database. Without -- CMD or an option above, it finds a running "
+	  "job: by KIND:NAME, where KIND is an option above, or by the name of a unit, container, "
+	  "virtual machine or cgroup",
 	  0},
 	 VALUE_JOB},
 	OPTIONS_HEADING("How:"),
@@ -63,7 +63,7 @@ static const struct option_spec options[] = {
 	  0},
 	 VALUE_CHOICE},
 	{{"max-overhead", OPT_OVERHEAD, "PCT", 0,
-	  "Budget of auto, share of the job's CPU time (default: 1%)", 0},
+	  "Budget of level auto, as a share of the job's CPU time (default: 1%)", 0},
 	 VALUE_PERCENT},
 	{{"advice", OPT_ADVICE, "calls|effects", 0,
 	  "calls: count every advice call (slows every system call); effects (default): only those "
@@ -99,8 +99,9 @@ static const struct option_spec options[] = {
 	  "Add the rules, notes and thresholds of a site to the report", 0},
 	 VALUE_DIRECTORY},
 	OPTIONS_HEADING("To test full maps:"),
-	{{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0}, VALUE_NUMBER},
-	{{"row-entries", OPT_ROWS, "N", 0, "N files per interval", 0}, VALUE_NUMBER},
+	{{"block-entries", OPT_BLOCKS, "N", 0, "Keep the state of N x 256 pages", 0}, VALUE_NUMBER},
+	{{"row-entries", OPT_ROWS, "N", 0, "Keep the rows of N files per interval", 0},
+	 VALUE_NUMBER},
 	OPTIONS_END,
 };
 
@@ -337,7 +338,7 @@ int cmd_watch(int argc, char **argv)
 		status = watch_run_start(run, &err);
 	if (status) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
-		/* As a shell does: the status says what kept CMD from running, else 125. */
+		/* The exit status, as in a shell: what kept CMD from running, else 125. */
 		if (!o.command)
 			status = EXIT_FAILED;
 		else if (!run || !watch_run_command(run) ||

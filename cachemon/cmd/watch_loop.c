@@ -101,7 +101,8 @@ static int write_report(void *arg, struct errtext *err)
 	return r;
 }
 
-/* So that a list of runs need not analyse each. Without it the list has a dash there. */
+/* Stores the heads of the report, so that a list of runs need not analyse each run. Without them
+ * the list has a dash. */
 static void keep_heads(void *arg, const struct job_head *heads, size_t nr)
 {
 	const struct store_config config = {.path = arg};
@@ -451,7 +452,7 @@ static void begin_showing(struct loop *l)
 		begin_line(l);
 }
 
-/* The caller cares most about CMD's own failure. */
+/* CMD's own failure matters most to the caller. */
 static int status_of_command(const struct loop *l)
 {
 	if (l->status || !l->failed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first statements of a job's report, which the end of a run stores beside the job, so that a
- * list of runs need not analyse each. */
+/* The first statements of a job's report, which are stored with the job at the end of a run, so
+ * that a list of runs need not analyse each run. */
 #ifndef JOB_HEAD_H
 #define JOB_HEAD_H
 

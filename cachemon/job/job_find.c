@@ -37,7 +37,7 @@ static bool has_suffix(const char *s, size_t len, const char *suffix)
 	return len >= n && strncmp(s + len - n, suffix, n) == 0;
 }
 
-/* The component before the one that ends at end: moves end to its end, returns its start. */
+/* The component before the one that ends at end: returns its start, and moves end to its end. */
 static const char *component_before(const char *path, const char **end)
 {
 	const char *p = *end;
@@ -84,7 +84,8 @@ static bool is_slurm_job(const char *path, const char *name)
 		return false;
 	parent = component_before(path, &end);
 	len = (size_t)(end - parent);
-	/* Only where root makes cgroups: below user.slice a user can imitate these names. */
+	/* Searches only where root makes cgroups: below user.slice a user can imitate these
+	 * names. */
 	if (has_suffix(parent, len, "slurmstepd.scope"))
 		return (len == strlen("slurmstepd.scope") ||
 			parent[len - strlen("_slurmstepd.scope")] == '_') &&
@@ -279,7 +280,7 @@ static int consider_path(struct search *s, const char *path)
 	return 0;
 }
 
-/* Skips directories that vanish meanwhile: they cannot be watched either. */
+/* Skips directories that vanish meanwhile, because they cannot be watched. */
 static int search_tree(struct search *s, int parent, const char *name, const char *path, int levels)
 {
 	_cleanup_closedir_ DIR *dir = file_opendir(parent, name);

@@ -28,10 +28,10 @@ const char *find_kind_name(enum find_kind kind);
 /*
  * Whether the cgroup at path ("/a/b") is what name means as a kind:
  *   slurm      job_ID below slurmstepd.scope (also NODE_slurmstepd.scope) at the root or in
- *              system.slice, or below uid_* of slurm or slurm_* at the root; of a step ID.STEP:
- *              step_STEP directly in that. Users cannot make these
- *   unit       NAME, a .service, .scope or .slice; NAME.service when NAME has no such suffix
- *   container  an id of 64 hex digits that begins with NAME (12 digits or more): ID, or
+ *              system.slice, or below uid_* of slurm or slurm_* at the root; a step ID.STEP:
+ *              step_STEP directly in that. Users cannot make these.
+ *   unit       NAME, a .service, .scope or .slice; NAME.service if NAME has no such suffix
+ *   container  an id of 64 hex digits that begins with NAME (at least 12 digits): ID, or
  *              docker-ID.scope and the like of containerd, CRI-O, podman and nerdctl
  *   pod        a UID: podUID below kubepods, or *-podUID.slice of the slices kubepods,
  *              kubepods-burstable and kubepods-besteffort, where dashes of the UID are "_"; also

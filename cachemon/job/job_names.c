@@ -51,7 +51,7 @@ static const char *string_of(const cJSON *object, const char *key)
 	return s ?: "";
 }
 
-/* Calls each for the entries of dir other than "." and "..": no such directory, no entries. */
+/* Calls each for the entries of dir other than "." and ".."; a missing directory has none. */
 static int each_entry(const char *dir, int (*each)(const char *dir, const char *entry, void *arg),
 		      void *arg)
 {

@@ -66,10 +66,11 @@ int selector_refuse_other_pids(const struct selector_places *places, struct errt
 	if (e && e != -ESRCH)
 		return errtext_set(err, e, "cannot read %s/self/status: %s", places->proc_root,
 				   strerror(-e));
-	return errtext_set(err, -EOPNOTSUPP,
-			   "%s belongs to another pid namespace, so a process id is ambiguous: "
-			   "mount this one's (mount -t proc proc /proc), or run cachemon outside",
-			   places->proc_root);
+	return errtext_set(
+		err, -EOPNOTSUPP,
+		"%s belongs to another pid namespace, so a process id is ambiguous: mount a /proc "
+		"of this namespace (mount -t proc proc /proc), or run cachemon outside",
+		places->proc_root);
 }
 
 static int resolve_pid(const struct selector_places *places, const char *value,
@@ -237,7 +238,7 @@ static int open_named(const struct selector_places *places, enum find_kind kind,
 	return cgroup_open_first(places->mounts, paths, ret, err);
 }
 
-/* The one of those with a name that runs. */
+/* The running one among those with a name. */
 static int select_named(const struct selector_places *places, enum find_kind kind,
 			const struct job_names *names, const char *value, struct selector *ret,
 			struct errtext *err)
@@ -329,7 +330,7 @@ int selector_refuse_kind(const struct selector_places *places, const char *what,
 
 	return errtext_set(
 		err, -ENOENT, "no %s '%s': looked for its cgroup below %s%s", what, value,
-		searched && *searched ? searched : "no hierarchy, none is mounted", more);
+		searched && *searched ? searched : "a cgroup mount, but found none", more);
 }
 
 static int resolve_unit(const struct selector_places *places, const char *value,
@@ -359,10 +360,10 @@ static int resolve_container(const struct selector_places *places, const char *v
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return selector_refuse_kind(
-		places, "running container", value,
-		" (12 digits of an id or more), and for its name in " JOB_NAMES_CONTAINER_PLACES,
-		err);
+	return selector_refuse_kind(places, "running container", value,
+				    " (an id needs at least 12 digits), and for its name "
+				    "in " JOB_NAMES_CONTAINER_PLACES,
+				    err);
 }
 
 static int resolve_pod(const struct selector_places *places, const char *value,

@@ -29,7 +29,7 @@ enum selector_request {
 	SELECTOR_NAME,
 };
 
-/* What the job is to the system that runs it; NULL: not known, or the kind has no such thing. */
+/* The names of the job in the system that runs it; NULL: unknown, or the kind has no such name. */
 struct selector_identity {
 	const char *kind; /* "command", "pid", or a name of find_kind_name() */
 	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */
@@ -68,11 +68,9 @@ struct selector_places {
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
 		    struct errtext *err);
 
-/*
- * -EINVAL, -ERANGE: not a pid, or a kernel thread; -ESRCH: no such process; -EOPNOTSUPP: /proc has
- * other process ids; cgroups as cgroup_open() and find_cgroup(); -ENOENT: the text says what was
- * tried, and where. err is always filled then.
- */
+/* -EINVAL, -ERANGE: not a pid, or a kernel thread; -ESRCH: no such process; -EOPNOTSUPP: /proc has
+ * other process ids; -ENOENT: the text says what was tried, and where; for cgroups, the errors of
+ * cgroup_open() and find_cgroup(). An error always fills err. */
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err);
 

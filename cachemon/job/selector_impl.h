@@ -11,7 +11,7 @@
 int selector_found(const struct selector_places *places, unsigned int kinds, const char *value,
 		   struct selector *ret, struct errtext *err);
 
-/* No cgroup was found: where was looked. more: where else, or "". */
+/* The error for a cgroup that was not found: the places searched; more: further places, or "". */
 int selector_refuse_kind(const struct selector_places *places, const char *what, const char *value,
 			 const char *more, struct errtext *err);
 

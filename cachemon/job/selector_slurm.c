@@ -67,7 +67,7 @@ static int identify(struct selector_identity *identity, const char *value)
 	return identity->id && (identity->step || !value[len]) ? 0 : -ENOMEM;
 }
 
-/* A number alone names nothing. */
+/* A number alone is not a name. */
 static int name_slurm_job(struct selector *s, const char *value)
 {
 	_cleanup_free_ char *quoted = NULL;
@@ -78,8 +78,8 @@ static int name_slurm_job(struct selector *s, const char *value)
 	return e ? e : text_print(&s->name, "slurm:%s", quoted);
 }
 
-/* A job without a cgroup (proctrack/linuxproc): slurmstepd, one a step, is an ancestor of its
- * processes, and its title says which step it serves. */
+/* A job without a cgroup (proctrack/linuxproc): its processes descend from slurmstepd, one per
+ * step, whose title names the step. */
 static int resolve_slurm_steps(const struct selector_places *places, const char *value,
 			       struct selector *ret, struct errtext *err)
 {

@@ -16,7 +16,7 @@
 #include "cachemon/base/optional.h"
 #include "cachemon/figures/counts.h"
 
-/* Of one filesystem. Those with one mount point are added up. */
+/* The counts of one filesystem. Filesystems with the same mount point are added up. */
 struct metrics_mount {
 	const char *mount; /* NULL: no visible mount */
 	struct counts counts;

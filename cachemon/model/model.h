@@ -101,7 +101,7 @@ struct model_detail;
 struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
-	/* What it is to the system that runs it; empty: unknown, or no such thing. */
+	/* Its names in the system that runs it; empty: unknown, or no such name. */
 	struct bytes kind, external_id, step, job_name, partition;
 	struct opt_i64 uid;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;

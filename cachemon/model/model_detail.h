@@ -37,7 +37,7 @@ struct model_advice_calls {
 /* Read calls of the traced files by requested bytes: below 2, 4, 8, ... bytes. */
 enum { READ_SIZES = 41 };
 
-/* Of one file. */
+/* The parts of one file. */
 struct model_coverage {
 	const char *absent; /* why nothing is known by part; NULL: parts is valid */
 	const char *broken; /* why the recording ends before the run; NULL: it does not */

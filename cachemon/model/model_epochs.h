@@ -16,7 +16,7 @@ struct model_mark {
 	struct bytes text;
 };
 
-/* It has the name of the mark at its start; without data: no name. */
+/* An epoch, named by the mark at its start. name.data NULL: it has no name. */
 struct model_epoch {
 	struct bytes name;
 	int64_t start_ns, duration_ns;

@@ -128,8 +128,7 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 static const char old_run[] = "an older version recorded the run, without the lengths of waits";
 static const char some_waits[] = "the lengths of some waits were not recorded";
 
-/* sql: the buckets of this id. An empty histogram is known if nothing slept; else none is its
- * reason. */
+/* sql: reads the buckets of this id. none: why the buckets are empty although tasks slept. */
 static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 		      const struct counts *c, const char *none, struct model_waits *ret,
 		      struct errtext *err)
@@ -261,7 +260,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	struct arena *a = &m->arena;
 	size_t room = rows_total(db, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
-	/* Sorting needs two columns; the rest is fetched for the selected rows. */
+	/* Sorts by two columns; the others are read only for the selected rows. */
 	char *sql = model_rows_sql(
 		"SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
 		"deleted, folded_before",

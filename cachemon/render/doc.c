@@ -34,7 +34,7 @@ static char *inert_of(bool *failed, const char *fmt, va_list args)
 	return ret;
 }
 
-/* Of the function's variable arguments. */
+/* The inert text made of the function's variable arguments. */
 #define INERT_ARGS(failed, fmt)                                                                    \
 	({                                                                                         \
 		va_list args_;                                                                     \

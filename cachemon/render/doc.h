@@ -66,7 +66,7 @@ struct doc_strip {
 	enum tone tone;
 	const double *shares;
 	size_t nr;
-	const char *mark; /* of all its shares, as of a series */
+	const char *mark; /* mark of all its shares, as for a series */
 };
 
 /* Strips of one file, all with the same parts. */
@@ -103,10 +103,10 @@ struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
 	FILE *looks_like; /* its width and characters are used; NULL: those of out */
-	bool plain_text; /* follows the locale wherever it goes; other formats only on a terminal */
-	FILE *terminal;	 /* that shows ASCII alone, where out leads to it; NULL: out is the end */
-	void *state;	 /* of the renderer */
-	long *step_ends; /* texts set the position after each step here; NULL: nobody needs it */
+	bool plain_text;  /* follows the locale everywhere; other formats only on a terminal */
+	FILE *terminal;	  /* the ASCII-only stream that out leads to; NULL: out is the last one */
+	void *state;	  /* of the renderer */
+	long *step_ends;  /* texts set the position after each step here; NULL: nobody needs it */
 	bool failed;
 };
 

@@ -52,7 +52,7 @@ struct candidate {
 	uint64_t duration_ns;
 };
 
-/* false: no row, or it failed. */
+/* false: there is no row, or the query failed. */
 static bool find_next_interval(struct store *st, const struct tier *t,
 			       struct candidate *ret_candidate)
 {

@@ -73,7 +73,7 @@ static void update_head(struct store *st, const struct job_head *h)
 	bind_run(&b);
 }
 
-/* One of both. */
+/* Either of the two. */
 struct put {
 	const struct store_wording *wording;
 	const struct job_head *heads;

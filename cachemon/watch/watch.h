@@ -51,7 +51,7 @@ int watch_run_sample(struct watch_run *run, bool last);
 /* Takes the last sample and ends the run in the database. exit_status as in store_end(). -errno:
  * part of it failed, and the error was printed. */
 int watch_run_finish(struct watch_run *run, const int *exit_status);
-/* Descendants that outlive CMD, as the last sample found them: what to do. */
+/* Reports descendants that outlive CMD, as of the last sample, and what to do. */
 void watch_outlived_say(const struct watch_run *run);
 /* The job never ran: ends its run in the database. */
 void watch_run_abort(struct watch_run *run, int status);

@@ -38,7 +38,7 @@ static const char *id_of(const struct watch_run *run)
 	return is->id ?: name_of(run);
 }
 
-/* Only what was counted all the time: an estimate is no counter. */
+/* Only counts taken all the time: an estimate is not a counter. */
 static void take_counts(const struct watch_run *run, const struct counters *total,
 			struct counts *ret)
 {

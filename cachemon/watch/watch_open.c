@@ -125,7 +125,7 @@ void watch_hook_on(struct watch_run *run, enum probe_role role)
 		probe_plan_mark_failed(&run->plan, choice->program, r);
 }
 
-/* After the hook is on, or not. */
+/* Called once it is decided whether the hook is on. */
 static void plan_references(struct watch_run *run)
 {
 	const char *why = probe_record_absent(&run->plan, RECORD_REFERENCES);
@@ -158,8 +158,7 @@ static uint64_t rights_for_files(const struct watch_run *run)
 		return PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
 	if (geteuid())
 		return 0;
-	/* Root's own run may write anywhere, as at its start, and into a user's database as that
-	 * user. */
+	/* A run of root may write anywhere, and into a user's database as that user. */
 	return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER) |
 	       (store_switches(run->store) ? PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) : 0);
 }

@@ -175,7 +175,7 @@ static void derive(const struct watch_run *run, const struct counters *of, struc
 	counts_derive(c, 0, ret);
 }
 
-/* In a sliced run the estimates of all of it. */
+/* In a sliced run, the estimates for the whole run. */
 static void take_reads(const struct watch_run *run, const struct sample *s, struct watch_figures *f)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);

@@ -74,8 +74,8 @@ CREATE TEMP VIEW v_named AS SELECT
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
 	JOIN advice x ON x.job_id = j.id AND x.kind = 'dontneed';
 
--- v_late: waits for pages that were still in flight when the reader came. used_late counts a wait
--- as all pages of the folio, so waits are counted instead, without those that a miss explains.
+-- v_late: waits for pages that were still in flight when the reader came. used_late counts all
+-- pages of a folio for one wait, so this view counts waits, without those that a miss explains.
 -- Sources: v_job, v_file.
 CREATE TEMP VIEW v_late AS SELECT
 	job_id,
@@ -93,9 +93,9 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim evicted, by who caused it, or that another process
--- dropped, and a lower bound of how many came back: those that the evictions of all others cannot
--- explain. Sources: v_interference, v_return, v_directory.
+-- v_pushed: pages of a directory that reclaim evicted or another process dropped, by evictor, and a
+-- lower bound of how many came back: those that the evictions of all other evictors cannot explain.
+-- Sources: v_interference, v_return, v_directory.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT

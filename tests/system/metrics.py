@@ -124,7 +124,7 @@ def counts_of_each_mount(world, stack):
 
 @part.case
 def by_default(world, stack):
-    """What the per-read hook sees is exact, or absent once it is off for a time."""
+    """Counts of the per-read hook are exact, or absent once it is off for a time."""
     paths = world.files()
     series, _, account, sliced = watched(world, stack, [], paths)
     names = {name for name, _ in series}
@@ -203,7 +203,7 @@ def refused(world, stack):
 
 @part.case
 def written_as_the_user(world, stack):
-    """A directory of root's is none of the user's: nothing is written there with privileges."""
+    """Nothing is written with privileges into a directory of root."""
     place = f"{world.data}/root"
     os.mkdir(place, 0o755)
     program = users.program(world.tool, "cap_bpf,cap_perfmon")

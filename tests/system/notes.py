@@ -230,7 +230,7 @@ def commands(note):
 
 
 def placeholders():
-    """Those that a report fills in, and the words in their place where there is no run."""
+    """The placeholders that a report fills in, and the words in their place if there is no run."""
     with open(os.path.join(ROOT, "cachemon/report/run/snippets.c"), encoding="utf-8") as f:
         return dict(re.findall(r'{"(%[A-Z_]+%)", \w+, "([^"]+)"}', f.read()))
 

@@ -81,7 +81,7 @@ def query(port, expr):
 
 
 class Servers(World):
-    """All of it, with a run that goes on until it is told to end."""
+    """All servers, and a run that goes on until it is stopped."""
 
     def __init__(self, args, work, stack):
         super().__init__(args, work, stack)

@@ -113,7 +113,7 @@ def whole_where_nobody_looks(world, stack):
 
 @part.case
 def paged_as_on_the_terminal(world, stack):
-    """What the pager gets has the width and the characters of its terminal. Each verb with a long
+    """The pager gets text in the width and the characters of its terminal. Each verb with a long
     text uses it, and other formats do not."""
     for verb in (["report", world.db, "--full"], ["whatif", "cache", "--db", world.db],
                  ["compare", "1", "2", "--any", "--db", world.db], ["explain", "memcg-limit-too-low"]):

@@ -154,8 +154,8 @@ class Run:
                           confidence=confidence, features=json.dumps(features))
 
     def traced(self, now, **settings):
-        """now: with the setting in force, 128 KiB; misses, prefetched, wasted, requests,
-        windows."""
+        """now: misses, prefetched, wasted, requests and windows with the setting in force, 128
+        KiB."""
         self.put("traced_file", id=1, job_id=1, dev_major=7, dev_minor=0, ino=1, gen=1, path=b"file",
                  size_bytes=64 << 20, ra_pages=32, io_pages=320, stands_for=1, state="whole",
                  **{k: 9 if k == "max_order" else 0 for k in ("max_order", "stratum")}, began="cold",
@@ -386,7 +386,7 @@ def made_up(before, after):
 
 
 def null_adds_nothing(name, make):
-    """Each figure is NULL in turn: the findings are among those of before, without new numbers."""
+    """Each figure is NULL in turn: no finding is new, and no number is."""
     wrong, run = [], make().views()
     run.db.isolation_level = None
     found_before = run.find()
@@ -521,7 +521,8 @@ def one_at_a_time():
 
 
 def device_has_that_window():
-    """Nobody is asked for a window that the device has, or goes beyond: the file was opened before."""
+    """No finding recommends a window that the device already has or exceeds: the file was opened
+    before it was set."""
     wrong = []
     for name, kib, found in (("readahead-too-small", 256, True), ("readahead-too-small", 512, False),
                              ("readahead-too-small", 8192, False), ("readahead-too-large", 64, True),

@@ -354,8 +354,8 @@ def comm(pid):
 
 @part.case
 def working_directories(world, stack):
-    """/proc/PID/cwd of another user leads nowhere that the user may not go, however cachemon got
-    its privileges."""
+    """/proc/PID/cwd of another user's process gives no access to places that the user may not
+    enter, however cachemon got its privileges."""
     pid, place = victim(world, stack)
     way = f"/proc/{pid}/cwd"
     _, said = world.accounts.run(world.user, "ls", way + "/")

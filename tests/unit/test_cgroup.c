@@ -167,7 +167,7 @@ static void layouts(void **state)
 	/* None. */
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n");
 	refuse(t, "/a", -EOPNOTSUPP, "no cgroup hierarchy");
-	/* A bind mount of a part, as in a container: the path is the kernel's. */
+	/* A bind mount of a part of the hierarchy, as in a container: the path is the kernel's. */
 	add(t, "memory/sub", "7\n");
 	tree_mounts(t, "1 0 8:1 / / rw - ext4 x rw\n"
 		       "2 1 0:30 /docker/" ID_A " %s/memory rw - cgroup cgroup rw,memory\n");

@@ -134,7 +134,7 @@ static void a_cliff(void **state)
 	assert_float_equal(ask(f, "memory_pages"), 262144, 0);
 	assert_float_equal(ask(f, "limit_pages"), -1, 0);
 	assert_float_equal(ask(f, "uncertain"), 0, 0);
-	/* No refaults were counted: there is no second opinion. */
+	/* No refaults were counted, so no second opinion exists. */
 	assert_float_equal(ask(f, "second_opinion = 'none'"), 1, 0);
 	assert_float_equal(ask(f, "reread_order = 'same'"), 1, 0);
 	assert_float_equal(

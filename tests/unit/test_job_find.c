@@ -166,7 +166,7 @@ static void found(void **state)
 	add(t, "unified/one/twin", "8\n");
 	add(t, "unified/two/twin", "8\n");
 	assert_int_equal(find(t, "77", "/slurm_n1/uid_1000/job_77", FIND_SLURM, &err), 0);
-	/* Of two, the one with processes. */
+	/* Of two cgroups, the one with processes. */
 	assert_int_equal(find(t, "train", "/system.slice/train.service", FIND_UNIT, &err), 0);
 	assert_int_equal(find_cgroup(&t->mi, 1U << FIND_UNIT, "train", &ref, &kind, &err), 0);
 	assert_int_equal(ref.kind, CGROUP_V1_MEMORY);

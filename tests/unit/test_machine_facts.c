@@ -281,7 +281,7 @@ static void test_limit_v2(void **state)
 	limit_is(w, 4000, "unified/a/b", 700, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "unified/a/b/memory.max", "5000\n");
 	limit_is(w, 5000, "unified/a/b", 700, MACHINE_UNKNOWN);
-	/* It moves; then it is gone, and its last place counts. */
+	/* The process moves; then it is gone, and its last place counts. */
 	scratch_write(&w->s, "proc/77/cgroup", "0::/\n");
 	limit_is(w, MACHINE_UNKNOWN, "unified", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "proc/77/cgroup", "");

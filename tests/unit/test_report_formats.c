@@ -41,7 +41,7 @@ static void idle_files_are_counted(void **state)
 	char *text = golden_report(*state, REPORT_TEXT, 100);
 
 	assert_null(strstr(text, "/data/train/idle"));
-	assert_non_null(strstr(text, "Not listed: 1 file without a page"));
+	assert_non_null(strstr(text, "Not listed: 1 file that had no page"));
 	free(text);
 }
 
@@ -109,7 +109,7 @@ static void expect(struct fixture *f, enum report_format format, const char *the
 	free(text);
 }
 
-/* Of a Slurm job: in each format, as in the database. The name comes from its user. */
+/* Each format has the names of a Slurm job as in the database. The name comes from its user. */
 static void a_slurm_job_has_its_names(void **state)
 {
 	struct fixture *f = *state;

@@ -90,7 +90,7 @@ static const struct room {
 };
 enum { NR_ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
 
-/* Its directory; changes path. */
+/* The directory of a file; changes path. */
 static const char *room_of(char *path)
 {
 	char *slash = strrchr(path, '/');

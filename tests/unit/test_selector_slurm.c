@@ -163,7 +163,7 @@ static void slurm_hints(void **state)
 		assert_string_equal(s.identity.partition ?: "", rows[i].partition ?: "");
 		selector_free(&s);
 	}
-	/* Not shown to another user. */
+	/* The environment is not shown to another user. */
 	places.invoker = &(const struct invoker){.uid = 1001};
 	write_environ(scratch_path(&t->s, "proc/100/environ", path), rows[0].environ, rows[0].len);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &last, NULL), 0);

@@ -169,7 +169,7 @@ static void test_limits(void **state)
 	expect(&m, &job, &f, low_file, NULL);
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/my job");
 	expect(&m, &job, &f, low_file, "'/sys/fs/cgroup/my job/memory.low' 67108864");
-	/* The first version of cgroups protects nothing. */
+	/* cgroup v1 cannot protect memory. */
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/memory/a.service");
 	expect(&m, &job, &f, low, NULL);
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/memory/my job");
@@ -193,8 +193,8 @@ static void test_limits(void **state)
 	expect(&m, &job, &f, "%LOW_BYTES%", NULL);
 }
 
-/* Pages that were only written are not pages to make room for. Those that came back may be all of
- * them pages that were written again. */
+/* Pages that were only written need no room. All pages that came back may be pages that were
+ * written again. */
 static void test_written(void **state)
 {
 	const struct finding f = {.kind = SUBJECT_JOB};

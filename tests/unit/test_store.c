@@ -200,7 +200,7 @@ static void test_lengths_of_sleeps(void **state)
 	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 8589934592 AND "
 				 "to_ns IS NULL"),
 			 7);
-	/* Those of a file are added up. */
+	/* The waits of a file are added up. */
 	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait JOIN file ON file.id = file_id "
 				 "WHERE ino = 103 AND gen = 9"),
 			 2);

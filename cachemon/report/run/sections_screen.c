@@ -13,7 +13,7 @@
 #include "cachemon/report/run/prose.h"
 
 enum { JOBS_MAX = 3 };
-/* Two lines of a terminal, less what stands before them. */
+/* Two lines of a terminal, minus the text before them. */
 enum { TEXT_MAX = 148 };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
@@ -280,7 +280,7 @@ static size_t fixes_left(const struct model *m, const struct model_job *job, siz
 /* Commands to copy, and their purposes in a column. */
 static char *commands_text(const char *again, const char *full, const struct finding *f)
 {
-	/* With the path of a database in two of them the third would end too far to the right. */
+	/* The path of a database in two of them would move the third too far to the right. */
 	enum { NR = 3, WIDE_MOST = 56 };
 	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
 	char *commands[NR] = {NULL};

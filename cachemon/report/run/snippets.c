@@ -180,8 +180,8 @@ static struct opt_i64 uid_of_manager(const struct bytes *name)
 	return ret;
 }
 
-/* A unit is below slices only. Below anything else a directory with such a name belongs to a
- * container, or to the program of the unit, and no systemctl of this machine reaches it. */
+/* A unit is below slices only. Below anything else, a directory with such a name belongs to a
+ * container or to the unit's program, and no systemctl of this machine reaches it. */
 static struct unit unit_of(const struct bytes *at)
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/unified/",
@@ -297,11 +297,9 @@ static int fill_slurm_job(const struct snippet_of *of, char **ret)
 	return len ? word_of(id + 5, len, "", ret) : 0;
 }
 
-/*
- * The distinct pages that the job read, without those that it wrote. Pages that came back may be
- * pages that were written again, but no more than were written: then the value is the most that it
- * can be.
- */
+/* The distinct pages that the job read, without those that it wrote. Pages that came back may be
+ * pages that were written again, at most as many as were written: the value is then an upper
+ * bound. */
 static double data_bytes(const struct snippet_of *of)
 {
 	const struct counts *c = &of->job->counts;
@@ -352,7 +350,7 @@ static int fill_limit_now(const struct snippet_of *of, char **ret)
 	return limit->known ? number_of((double)limit->value, ret) : 0;
 }
 
-/* The first version of cgroups protects nothing. */
+/* cgroup v1 cannot protect memory. */
 static int fill_low(const struct snippet_of *of, char **ret)
 {
 	double bytes = data_bytes(of);
