@@ -24,7 +24,7 @@
 #define NR_EVICTORS	4096
 #define NR_WAITS	2048 /* files that the job waited for in an interval */
 #define NR_ADDERS	1024
-#define NR_WAITERS	1024 /* processes that waited in one interval */
+#define NR_PROCESSES	4096 /* processes that waited or read in one interval */
 #define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
@@ -291,11 +291,14 @@ struct adder_key {
 	__u32 does;	  /* enum evictor_does */
 };
 
-/* How long a process of the job waited in one interval, by its process id as cachemon sees it. The
- * sums over all processes are the job's stall_ns and stalls. */
-struct waiter {
+/* A process of the job in one interval, by its process id as cachemon sees it. The sums over all
+ * processes are the job's stall_ns and stalls. */
+struct process_row {
 	__u64 stall_ns;
 	__u64 stalls;
+	__u64 rchar_bytes; /* as of struct job_row; of a task that runs, only until its last switch
+			    */
+	__u64 syscr_calls;
 	char comm[COMM_BYTES]; /* of its first thread */
 };
 

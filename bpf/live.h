@@ -114,6 +114,10 @@ struct task_state {
 	__u64 runtime_ns; /* CPU time, bytes and calls that are charged to the job */
 	__u64 rchar_bytes;
 	__u64 syscr_calls;
+	__u64 process_bytes; /* of these reads, those in the row of its process */
+	__u64 process_calls;
+	__u64 process_due_ns; /* CPU time at which the next switch adds them */
+	__u64 process_epoch;  /* or that begins a later generation than this one */
 
 	__u64 fault_address; /* the last one of the task that was not mapped */
 	__u64 trace_advice;  /* the last advice call in the traces */

@@ -125,6 +125,9 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		} else if (sleeps && READ_BITFIELD(prev, in_iowait)) {
 			stall_begin(l, prev);
 		}
+		/* A sleep is noted when it ends. */
+		if (!l->s.sleep_start_ns && process_is_due(&l->s, now))
+			process_note(l, 0, 0);
 		settle_asked(l);
 	}
 	if ((l->s.flags & (TASK_DIRTY | TASK_STORED)) == (TASK_DIRTY | TASK_STORED)) {
@@ -223,6 +226,8 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 		fault_finish(l);
 		read_wait_finish(l, NO_CALL);
 		call_finish(l, NO_CALL);
+		/* At its last switch it may have no process id any more. */
+		process_note(l, 0, 0);
 	}
 	if (!group_dead) {
 		if (by_cgroup && TYPED(t, pid) == TYPED(t, tgid))

@@ -32,7 +32,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
-	waiter_note(l, s->stall_ns, s->stalls);
+	process_note(l, s->stall_ns, s->stalls);
 	file_key_of(inode, &file);
 	stall_charged(l, &file);
 	if (!(s->flags & TASK_AWAITED) || (index >= s->miss_first && index <= s->miss_last))
@@ -76,7 +76,7 @@ static __always_inline void ring_woke(struct live *l, struct inode *inode, bool 
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
 	row_add(row, C_stalls, s->stalls);
-	waiter_note(l, s->stall_ns, s->stalls);
+	process_note(l, s->stall_ns, s->stalls);
 	file_key_of(inode, &file);
 	stall_charged(l, &file);
 }

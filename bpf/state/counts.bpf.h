@@ -28,41 +28,65 @@ static __always_inline void counts_add(struct counts_at at, enum counter c, __s6
 		shared_row_add(at.row, c, n);
 }
 
-static __always_inline struct waiter *waiter_find(__u32 epoch, __u32 tgid)
+static __always_inline struct process_row *process_find(__u32 epoch, __u32 tgid)
 {
-	return epoch & 1 ? bpf_map_lookup_elem(&waiters_b, &tgid)
-			 : bpf_map_lookup_elem(&waiters_a, &tgid);
+	return epoch & 1 ? bpf_map_lookup_elem(&processes_b, &tgid)
+			 : bpf_map_lookup_elem(&processes_a, &tgid);
 }
 
-static __noinline struct waiter *waiter_make(struct task_struct *t, __u32 epoch, __u32 tgid)
+static __noinline struct process_row *process_make(struct task_struct *t, __u32 epoch, __u32 tgid)
 {
 	struct task_struct *first = READ(t, group_leader);
-	struct waiter made = {};
+	struct process_row made = {};
 
 	bpf_probe_read_kernel(made.comm, sizeof(made.comm), &first->comm);
 	if (epoch & 1)
-		bpf_map_update_elem(&waiters_b, &tgid, &made, BPF_NOEXIST);
+		bpf_map_update_elem(&processes_b, &tgid, &made, BPF_NOEXIST);
 	else
-		bpf_map_update_elem(&waiters_a, &tgid, &made, BPF_NOEXIST);
-	return waiter_find(epoch, tgid);
+		bpf_map_update_elem(&processes_a, &tgid, &made, BPF_NOEXIST);
+	return process_find(epoch, tgid);
 }
 
-/* The running task's waits that a row has just got: its process's, too. */
-GLOBAL int waiter_note(struct live *l, __u64 stall_ns, __u64 stalls)
+/* A switch adds the reads of a task to its process's row at most once in this CPU time, because the
+ * lookup would add half to the cost of a switch. An interval may have those of the one before. */
+#define PROCESS_EVERY_NS 5000000
+
+static __always_inline bool process_is_due(const struct task_state *s, __u32 epoch)
+{
+	return s->process_calls != s->syscr_calls &&
+	       (s->process_epoch != epoch || s->runtime_ns >= s->process_due_ns);
+}
+
+/* Waits of the running task that a file's row has just got, for the row of its process. Its reads
+ * since the last time come along, without a lookup of their own. */
+GLOBAL int process_note(struct live *l, __u64 stall_ns, __u64 stalls)
 {
 	struct task_struct *t;
-	struct waiter *w;
+	struct process_row *row;
+	__u64 bytes, calls;
 	__u32 tgid;
 
-	if (!l || !stalls || l->s.job != JOB_WATCHED)
+	if (!l || l->s.job != JOB_WATCHED)
 		return 0;
 	t = CAST(task_struct, l->task);
-	tgid = tgid_in(&shared.own_pids, t);
-	w = waiter_find(l->epoch, tgid) ?: waiter_make(t, l->epoch, tgid);
-	if (!w)
+	bytes = READ(t, ioac.rchar) - l->s.process_bytes;
+	calls = READ(t, ioac.syscr) - l->s.process_calls;
+	if (!stalls && !calls)
 		return 0;
-	__sync_fetch_and_add(&w->stall_ns, stall_ns);
-	__sync_fetch_and_add(&w->stalls, stalls);
+	l->s.process_due_ns = l->s.runtime_ns + PROCESS_EVERY_NS;
+	l->s.process_epoch = l->epoch;
+	l->s.process_bytes += bytes;
+	l->s.process_calls += calls;
+	tgid = tgid_in(&shared.own_pids, t);
+	row = process_find(l->epoch, tgid) ?: process_make(t, l->epoch, tgid);
+	if (!row)
+		return 0;
+	if (stalls) {
+		__sync_fetch_and_add(&row->stall_ns, stall_ns);
+		__sync_fetch_and_add(&row->stalls, stalls);
+	}
+	__sync_fetch_and_add(&row->rchar_bytes, bytes);
+	__sync_fetch_and_add(&row->syscr_calls, calls);
 	return 0;
 }
 
@@ -75,9 +99,10 @@ static __noinline int wait_charge(struct live *l, const struct file_key *file, e
 	counts_add(at, kind, 1);
 	counts_add(at, C_stall_ns, stall_ns);
 	counts_add(at, C_stalls, stalls);
-	waiter_note(l, stall_ns, stalls);
-	if (stalls)
+	if (stalls) {
+		process_note(l, stall_ns, stalls);
 		stall_charged(l, file);
+	}
 	return 0;
 }
 

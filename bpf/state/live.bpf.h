@@ -90,6 +90,8 @@ static __always_inline void charge_from_now(struct task_state *st, struct task_s
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
 	st->rchar_bytes = TYPED(t, ioac.rchar);
 	st->syscr_calls = TYPED(t, ioac.syscr);
+	st->process_bytes = st->rchar_bytes;
+	st->process_calls = st->syscr_calls;
 }
 
 /* CPU time and reads of a task of the job since they were last charged. */

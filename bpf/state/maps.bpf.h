@@ -101,21 +101,21 @@ struct {
 	__type(value, __u64);
 } adders SEC(".maps");
 
-/* Processes of the job that waited, in generations like rows. When a map is full, a process has no
- * entry: its time is what the entries lack of the job's. */
+/* Processes of the job that waited or read, in generations like rows. When a map is full, a process
+ * has no entry: its time is what the entries lack of the job's. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_WAITERS);
+	__uint(max_entries, NR_PROCESSES);
 	__type(key, __u32);
-	__type(value, struct waiter);
-} waiters_a SEC(".maps");
+	__type(value, struct process_row);
+} processes_a SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_WAITERS);
+	__uint(max_entries, NR_PROCESSES);
 	__type(key, __u32);
-	__type(value, struct waiter);
-} waiters_b SEC(".maps");
+	__type(value, struct process_row);
+} processes_b SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

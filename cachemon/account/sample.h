@@ -72,10 +72,10 @@ struct sample_evictions {
 	uint64_t adders_full;
 };
 
-/* A process of the job that waited in the interval. */
-struct sample_waiter {
+/* A process of the job that waited or read in the interval. */
+struct sample_process {
 	uint32_t pid;
-	struct waiter waited;
+	struct process_row row;
 };
 
 /* Absolute values since the start of the run. */
@@ -152,8 +152,8 @@ struct sample {
 	size_t nr_filesystems;
 	const struct sample_evictions *evictions; /* NULL: not seen */
 	const struct sample_machine *machine;	  /* NULL: not measured */
-	const struct sample_waiter *waiters;	  /* those that waited longest, these first */
-	size_t nr_waiters;
+	const struct sample_process *processes; /* that waited longest, then read most, in order */
+	size_t nr_processes;
 	struct sample_job jobs[JOB_NR];
 	/* For the watched job since the start of the run; NULL: not recorded. The store notes
 	 * what it has written of it. */

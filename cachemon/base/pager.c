@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/terminal.h"
+#include "cachemon/base/text_builder.h"
 
 /* As in a shell: the command does not exist, or cannot be run. */
 enum { CANNOT_RUN = 126, NOT_FOUND };
@@ -17,7 +21,7 @@ static const char *pager_command(void)
 	return getenv("PAGER") ?: "less";
 }
 
-bool pager_wanted(void)
+static bool pager_wanted(void)
 {
 	const char *command = pager_command();
 
@@ -80,7 +84,7 @@ static int feed(const char *text, size_t len, int *ret_status)
 	return r == -EPIPE ? 0 : r;
 }
 
-int pager_show(const char *text, size_t len, struct errtext *err)
+static int show(const char *text, size_t len, struct errtext *err)
 {
 	int status = 0;
 	int r = feed(text, len, &status);
@@ -88,4 +92,27 @@ int pager_show(const char *text, size_t len, struct errtext *err)
 	if (r || (WIFEXITED(status) && WEXITSTATUS(status) >= CANNOT_RUN))
 		r = write_all(STDOUT_FILENO, text, len);
 	return r ? errtext_set(err, r, "cannot write to standard output: %s", strerror(-r)) : 0;
+}
+
+int pager_put(int (*put)(void *arg, FILE *out, struct errtext *err), void *arg, struct errtext *err)
+{
+	_cleanup_free_ char *text = NULL;
+	struct text_builder b;
+	FILE *out;
+	int ret = 0, shown;
+
+	if (!isatty(STDOUT_FILENO) || !pager_wanted())
+		return put(arg, stdout, err);
+	out = text_begin(&b);
+	terminal_shows(out);
+	if (out)
+		ret = put(arg, out, err);
+	terminal_shows(NULL);
+	text = text_end(&b);
+	if (ret < 0)
+		return ret;
+	if (!text)
+		return errtext_set(err, -ENOMEM, "not enough memory for the pager");
+	shown = show(text, b.len, err);
+	return shown ? shown : ret;
 }

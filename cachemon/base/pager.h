@@ -6,16 +6,17 @@
 #ifndef PAGER_H
 #define PAGER_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 
 #include "cachemon/base/errtext.h"
 
-/* False: $PAGER is empty or cat, or the terminal is dumb. */
-bool pager_wanted(void);
-
-/* Runs the pager, with LESS=FRX if LESS is unset, and waits for it. Quitting it early is not an
- * error; if it cannot be run, the text goes to standard output. 0 or -errno with a text. */
-int pager_show(const char *text, size_t len, struct errtext *err);
+/*
+ * Calls put() with standard output, or, if that is a terminal and a pager is wanted, with a stream
+ * whose text the pager then shows. No pager is wanted if $PAGER is empty or cat, or the terminal is
+ * dumb. LESS is FRX if it is unset. Quitting the pager early is not an error; if it cannot be run,
+ * the text goes to standard output. Returns what put() returned, or -errno with a text.
+ */
+int pager_put(int (*put)(void *arg, FILE *out, struct errtext *err), void *arg,
+	      struct errtext *err);
 
 #endif

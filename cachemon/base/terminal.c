@@ -61,11 +61,26 @@ bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows)
 	return true;
 }
 
-/* A stream in memory counts as a file. */
+/* What terminal_shows() named. */
+static FILE *shown;
+
+void terminal_shows(FILE *out)
+{
+	shown = out;
+}
+
+static bool is_shown(FILE *out)
+{
+	return out && out == shown;
+}
+
+/* Another stream in memory counts as a file. */
 static bool is_file(FILE *out)
 {
 	struct stat st;
 
+	if (is_shown(out))
+		return false;
 	return fileno(out) < 0 || fstat(fileno(out), &st) || S_ISREG(st.st_mode);
 }
 
@@ -88,15 +103,14 @@ bool terminal_locale_is_utf8(void)
 
 bool terminal_is_ascii(FILE *out)
 {
-	/* A stream that is neither standard nor a file leads to a pager. */
-	int fd = is_file(out) ? -1 : fileno(out) > STDERR_FILENO ? STDOUT_FILENO : fileno(out);
+	int fd = is_file(out) ? -1 : fileno(out);
 
-	return fd >= 0 && isatty(fd) && !terminal_locale_is_utf8();
+	return (is_shown(out) || (fd >= 0 && isatty(fd))) && !terminal_locale_is_utf8();
 }
 
 bool terminal_text_is_ascii(FILE *out)
 {
-	return fileno(out) >= 0 && !terminal_locale_is_utf8();
+	return (is_shown(out) || fileno(out) >= 0) && !terminal_locale_is_utf8();
 }
 
 void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX])

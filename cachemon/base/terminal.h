@@ -19,6 +19,9 @@ bool terminal_in_background(FILE *out);
 size_t terminal_columns(FILE *out);
 /* The width that the terminal itself reports, independent of $COLUMNS; false: none. */
 bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows);
+/* A stream in memory whose text the terminal shows later: it has the terminal's width and
+ * characters. One at a time; NULL: none any more. */
+void terminal_shows(FILE *out);
 /* The width of text lines: $COLUMNS, else 80; always 80 in a file. */
 int terminal_text_width(FILE *out);
 /* Whether the user's locale has UTF-8, whatever locale the program itself uses. */

@@ -91,7 +91,7 @@ void sampler_free(struct sampler *s)
 	cgroup_names_free(s->cgroups);
 	free(s->evictions);
 	free(s->adders);
-	free(s->waiters);
+	free(s->processes);
 	free(s);
 }
 
@@ -226,54 +226,60 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	}
 }
 
-/* The map is quiet since the switch, so one step can read and delete everything. After an error,
- * the rest stays in the map until this generation is drained again. */
-static int rows_drain(struct sampler *s, int fd)
+int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b)
 {
-	uint64_t token;
-	bool first = true;
-	int r = 0, rest;
-
-	while (!r) {
-		uint32_t n = BATCH;
-
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, s->keys,
-						    s->rows, &n, NULL))
-			r = -errno;
-		if (r && r != -ENOENT)
-			break;
-		for (uint32_t i = 0; i < n; i++)
-			row_take(s, &s->keys[i], &s->rows[i]);
-		first = false;
-	}
-	rest = probe_set_rest_rows(fd);
-	return r != -ENOENT ? r : rest;
-}
-
-/* As rows_drain(). Without memory for one, the file's waits have no lengths. */
-static int waits_drain(struct sampler *s, int fd)
-{
-	enum { WAITS_BATCH = 128 };
-	struct file_key keys[WAITS_BATCH];
-	struct wait_row rows[WAITS_BATCH];
 	uint64_t token;
 	bool first = true;
 	int r = 0;
 
 	while (!r) {
-		uint32_t n = WAITS_BATCH;
+		uint32_t n = b->size;
 
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, keys, rows,
-						    &n, NULL))
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, b->keys,
+						    b->values, &n, NULL))
 			r = -errno;
 		if (r && r != -ENOENT)
 			return r;
-		for (uint32_t i = 0; i < n; i++)
-			if (!vec_reserve(s->waits, s->max_waits, s->nr_waits + 1))
-				s->waits[s->nr_waits++] = (struct sample_wait){keys[i], rows[i]};
+		b->take(s, b->keys, b->values, n);
 		first = false;
 	}
 	return 0;
+}
+
+static void rows_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct file_row_key *key = keys;
+	const struct file_row *row = values;
+
+	for (uint32_t i = 0; i < n; i++)
+		row_take(s, &key[i], &row[i]);
+}
+
+static int rows_drain(struct sampler *s, int fd)
+{
+	const struct sampler_batch b = {s->keys, s->rows, BATCH, rows_take};
+	int r = sampler_drain(s, fd, &b), rest = probe_set_rest_rows(fd);
+
+	return r ? r : rest;
+}
+
+/* Without memory for one, the file's waits have no lengths. */
+static void waits_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct file_key *key = keys;
+	const struct wait_row *row = values;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!vec_reserve(s->waits, s->max_waits, s->nr_waits + 1))
+			s->waits[s->nr_waits++] = (struct sample_wait){key[i], row[i]};
+}
+
+static int waits_drain(struct sampler *s, int fd)
+{
+	struct file_key keys[SAMPLER_BATCH];
+	struct wait_row rows[SAMPLER_BATCH];
+
+	return sampler_drain(s, fd, &(struct sampler_batch){keys, rows, SAMPLER_BATCH, waits_take});
 }
 
 /* Files that were named or renamed, without counts in this sample. */
@@ -325,7 +331,7 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 	if (r)
 		return r;
 	others = sampler_evictions_drain(s, generation);
-	r = sampler_waiters_drain(s, generation);
+	r = sampler_processes_drain(s, generation);
 	others = others ? others : r;
 	r = probe_set_sweep_names(s->set, generation ? NAMES_OF_ROWS_B : NAMES_OF_ROWS_A);
 	if (last && !r)
@@ -349,7 +355,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	memset(out, 0, sizeof(*out));
 	memset(s->rest, 0, sizeof(s->rest));
 	s->nr_files = 0;
-	s->nr_waiters = 0;
+	s->nr_processes = 0;
 	s->nr_waits = 0;
 	sampler_evictions_begin(s);
 	/* Done last, so that the generation's lookups match the bytes read so far. After
@@ -388,9 +394,9 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		sampler_evictions_end(s, &s->seen);
 		out->evictions = &s->seen;
 	}
-	sampler_waiters_end(s);
-	out->waiters = s->waiters;
-	out->nr_waiters = s->nr_waiters;
+	sampler_processes_end(s);
+	out->processes = s->processes;
+	out->nr_processes = s->nr_processes;
 	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
 	out->losses = s->skel->bss->shared.losses;
 	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;

@@ -2,7 +2,7 @@
 /*
  * Internals of a sampler, shared by its files: sampler.c (rows, names, the sample), sampler_facts.c
  * (values since the start of the run: jobs, advice, program runs), sampler_evictions.c (evictors),
- * sampler_waiters.c (processes that waited).
+ * sampler_processes.c (processes).
  * No other file includes this.
  */
 #ifndef SAMPLER_IMPL_H
@@ -40,8 +40,8 @@ struct sampler {
 	size_t nr_evictions, max_evictions;
 	struct sample_adder *adders;
 	size_t nr_adders, max_adders;
-	struct sample_waiter *waiters;
-	size_t nr_waiters, max_waiters;
+	struct sample_process *processes;
+	size_t nr_processes, max_processes;
 	/* Lost here for lack of memory; and the total of all samples so far. */
 	uint64_t evictors_full[EVICT_NR], adders_full;
 	uint64_t full_reported[EVICT_NR], adders_full_reported;
@@ -51,6 +51,16 @@ struct sampler {
 	int64_t unsettled; /* resident_unused of all samples: the pages of open fate */
 };
 
+/* Room for elements of a map, and what becomes of those that were read. */
+struct sampler_batch {
+	void *keys, *values;
+	uint32_t size;
+	void (*take)(struct sampler *s, const void *keys, const void *values, uint32_t nr);
+};
+enum { SAMPLER_BATCH = 128 }; /* that fit on the stack */
+/* The map is quiet since the switch, so one step can read and delete everything. After an error,
+ * the rest stays in the map until its generation is drained again. */
+int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b);
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
 /* Reads the jobs' sleeps again once all rows are drained, so that they add up to the stalls. */
@@ -61,9 +71,9 @@ bool sampler_sees_evictors(const struct sampler *s);
 void sampler_evictions_begin(struct sampler *s);
 int sampler_evictions_drain(struct sampler *s, uint32_t generation);
 void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret);
-/* Into waiters: drains the quiet generation; then in order, and as many as an interval keeps. */
-int sampler_waiters_drain(struct sampler *s, uint32_t generation);
-void sampler_waiters_end(struct sampler *s);
+/* Into processes: drains the quiet generation; then in order, and as many as an interval keeps. */
+int sampler_processes_drain(struct sampler *s, uint32_t generation);
+void sampler_processes_end(struct sampler *s);
 /* Into advice. */
 void sampler_advice_take(struct sampler *s);
 

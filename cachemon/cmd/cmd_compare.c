@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "cachemon/base/pager.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
 #include "cachemon/cmd/usage.h"
@@ -89,10 +90,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
+static int put_comparison(void *arg, FILE *out, struct errtext *err)
+{
+	return compare_show(arg, out, err);
+}
+
 static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
 {
 	struct options *o = arg;
-	const struct compare_options compare = {
+	struct compare_options compare = {
 		.db = o->args.report.db,
 		.runs = {o->words, o->words + o->vs + 1},
 		.job = o->args.report.job,
@@ -103,7 +109,9 @@ static int show_comparison(void *arg, const struct invoker *as, struct errtext *
 		.rules = o->args.report.rules,
 		.progress = o->args.report.progress,
 	};
-	int ret = compare_show(&compare, stdout, err);
+	bool paged = compare.format == REPORT_TEXT && !compare.out_path;
+	int ret = paged ? pager_put(put_comparison, &compare, err)
+			: compare_show(&compare, stdout, err);
 
 	o->refused = ret == COMPARE_REFUSED;
 	return ret;
@@ -149,7 +157,7 @@ const struct verb_spec compare_spec = {
 		 "intervals, the other two. With more runs, each gives one value: 4 runs on each "
 		 "side are enough to judge the time, 7 to judge every figure. Jobs with different "
 		 "names, and unnamed jobs with different commands, are refused without --any "
-		 "(status 2).",
+		 "(status 2). Text longer than the screen is shown in $PAGER.",
 	.run = cmd_compare,
 };
 

@@ -9,6 +9,7 @@
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/pager.h"
 #include "cachemon/base/parse.h"
 #include "cachemon/base/suggest.h"
 #include "cachemon/base/text_builder.h"
@@ -230,25 +231,40 @@ static int refuse_id(const struct rule_set *s, const char *id)
 	return EXIT_USAGE;
 }
 
-static int explain_id(const struct rule_set *s, const struct options *o)
-{
-	const struct rule *rule = rule_set_rule(s, o->id);
-	const struct note *note = rule_set_note(s, o->id);
-	struct doc d = o->markdown ? doc_markdown(stdout) : doc_text(stdout);
+/* A finding or a note of the set; each has one at least. */
+struct explained {
+	const char *id;
+	const struct rule *rule;
+	const struct note *note;
+	bool markdown;
+};
 
-	if (rule)
-		doc_begin(&d, "%s: %s", o->id, rule->title);
-	else if (note)
-		doc_begin(&d, "%s: %s", o->id, note->title);
-	else
-		return refuse_id(s, o->id);
-	if (note)
-		put_note(&d, note, rule, o->markdown);
+static int put_explained(void *arg, FILE *out, struct errtext *err)
+{
+	const struct explained *e = arg;
+	struct doc d = e->markdown ? doc_markdown(out) : doc_text(out);
+
+	doc_begin(&d, "%s: %s", e->id, e->rule ? e->rule->title : e->note->title);
+	if (e->note)
+		put_note(&d, e->note, e->rule, e->markdown);
 	else
 		doc_para(&d, "This rule has no note.");
-	if (rule)
-		put_rule(&d, rule);
-	return doc_end(&d) == -ENOMEM ? EXIT_FAILED : EXIT_DONE;
+	if (e->rule)
+		put_rule(&d, e->rule);
+	return doc_end(&d) == -ENOMEM ? errtext_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int explain_id(const struct rule_set *s, const struct options *o)
+{
+	struct explained e = {o->id, rule_set_rule(s, o->id), rule_set_note(s, o->id), o->markdown};
+	struct errtext err;
+
+	if (!e.rule && !e.note)
+		return refuse_id(s, o->id);
+	if (!pager_put(put_explained, &e, &err))
+		return EXIT_DONE;
+	fprintf(stderr, "cachemon: %s\n", err.text);
+	return EXIT_FAILED;
 }
 
 static int load_rules(const struct options *o, struct rule_set *ret_set, struct errtext *err)
@@ -291,7 +307,7 @@ const struct verb_spec explain_spec = {
 	.notes = "ID names a finding, or a note on another subject. Without ID, all of them are "
 		 "listed, findings first. In a command, replace the words in capitals, such as "
 		 "UNIT.service and FILE. 'cachemon report' prints the command with the names of a "
-		 "run.",
+		 "run. Text longer than the screen is shown in $PAGER.",
 	.run = cmd_explain,
 };
 

@@ -52,7 +52,7 @@ static const struct option_spec options[] = {
 	 VALUE_CHOICE},
 	{{"sort", OPT_SORT,
 	  "hits|misses|lookups|waited|prefetched|evicted|accuracy|wasted|read|refaults|cpu|waits|"
-	  "name",
+	  "calls|name",
 	  0, "Order the rows by this column (default: misses)", 0},
 	 VALUE_CHOICE},
 	{{"batch", OPT_BATCH, NULL, 0, "Write frames as text, one per interval", 0}, VALUE_NONE},

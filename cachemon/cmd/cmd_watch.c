@@ -21,6 +21,7 @@ enum {
 	OPT_DURATION,
 	OPT_DB,
 	OPT_REPORT,
+	OPT_METRICS,
 	OPT_RULES,
 	OPT_JOB,
 	OPT_LIVE,
@@ -87,6 +88,12 @@ static const struct option_spec options[] = {
 	 VALUE_FILE},
 	{{"report", OPT_REPORT, "FILE", 0,
 	  "Write a report at the end; the ending of the file name sets the format", 0},
+	 VALUE_FILE},
+	{{"metrics-file", OPT_METRICS, "FILE", 0,
+	  "Replace FILE once a second with the job's figures for Prometheus; a name ending in "
+	  ".prom "
+	  "in the directory of node_exporter's textfile collector",
+	  0},
 	 VALUE_FILE},
 	{{"rules", OPT_RULES, "DIR", 0,
 	  "Add the rules, notes and thresholds of a site to the report", 0},
@@ -226,6 +233,13 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 	return 0;
 }
 
+static bool ends_in(const char *text, const char *ending)
+{
+	size_t n = strlen(text), m = strlen(ending);
+
+	return n > m && strcmp(text + n - m, ending) == 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct watch_options *o = state->input;
@@ -251,6 +265,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--report", arg,
 				     "a file ending in .txt, .md, .html, .json, .csv or .yaml");
 		o->report = arg;
+		break;
+	case OPT_METRICS:
+		usage_value(state, "--metrics-file", arg);
+		/* The collector reads no other, and no database is replaced by mistake. */
+		if (!ends_in(arg, ".prom"))
+			usage_reject(state, "--metrics-file", arg, "a file ending in .prom");
+		o->metrics_file = arg;
 		break;
 	case OPT_LIVE:
 		o->live = true;

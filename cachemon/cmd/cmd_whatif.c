@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cachemon/access/publish.h"
+#include "cachemon/base/pager.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/report_args.h"
@@ -237,6 +238,11 @@ static int write_answers(const void *content, FILE *out)
 	return a->json ? write_json(a, out) : write_text(a, out);
 }
 
+static int put_answers(void *arg, FILE *out, struct errtext *err)
+{
+	return publish(arg, NULL, out, err);
+}
+
 static int show_answers(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
@@ -245,13 +251,15 @@ static int show_answers(void *arg, const struct invoker *as, struct errtext *err
 		.json = o->args.report.format == REPORT_JSON,
 		.progress = o->args.report.progress,
 	};
-	const struct publication p = {"the answer", &answers, write_answers};
+	struct publication p = {"the answer", &answers, write_answers};
 	int ret = publish_not_over(p.name, o->args.report.db, o->args.report.out_path, err);
 
 	if (!ret)
 		ret = load_asked(o, &answers, err);
 	progress_over(answers.progress);
-	if (!ret)
+	if (!ret && !answers.json && !o->args.report.out_path)
+		ret = pager_put(put_answers, &p, err);
+	else if (!ret)
 		ret = publish(&p, o->args.report.out_path, stdout, err);
 	answers_free(&answers);
 	return ret;
@@ -284,7 +292,7 @@ const struct verb_spec whatif_spec = {
 	.notes = "Needs no privileges, only the database. 'cache' plots the hit ratio against the "
 		 "cache size, from the references that 'watch --level full' records. 'readahead' "
 		 "replays the accesses of the traced files with other values of read_ahead_kb and "
-		 "other advice.",
+		 "other advice. Text longer than the screen is shown in $PAGER.",
 	.run = cmd_whatif,
 };
 

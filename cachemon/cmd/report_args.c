@@ -184,19 +184,9 @@ int report_args_run(struct report_args *args,
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* A page, through the user's pager. */
-static int show_paged(const struct report_options *report, struct errtext *err)
+static int put_report(void *arg, FILE *out, struct errtext *err)
 {
-	struct text_builder b;
-	FILE *out = text_begin(&b);
-	int ret = out ? report_show(report, out, err) : 0;
-	_cleanup_free_ char *text = text_end(&b);
-
-	if (ret)
-		return ret;
-	if (!text)
-		return errtext_set(err, -ENOMEM, "not enough memory for the report");
-	return pager_show(text, b.len, err);
+	return report_show(arg, out, err);
 }
 
 /* On a terminal, text is one screen unless a language model was queried. */
@@ -210,8 +200,8 @@ static int show_text(const struct report_args *args, struct errtext *err)
 	report.again = again;
 	if (!again)
 		return errtext_set(err, -ENOMEM, "out of memory");
-	if (terminal && !report.brief && !args->no_pager && pager_wanted())
-		return show_paged(&report, err);
+	if (terminal && !report.brief && !args->no_pager)
+		return pager_put(put_report, &report, err);
 	return report_show(&report, stdout, err);
 }
 

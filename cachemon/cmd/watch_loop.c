@@ -102,18 +102,12 @@ static int write_report(void *arg, struct errtext *err)
 }
 
 /* So that a list of runs need not analyse each. Without it the list has a dash there. */
-static void keep_head(void *arg, const struct report_head *head)
+static void keep_heads(void *arg, const struct job_head *heads, size_t nr)
 {
 	const struct store_config config = {.path = arg};
-	const struct store_head row = {.job_id = head->job_id,
-				       .answer = head->answer,
-				       .grade = head->grade,
-				       .score = head->score,
-				       .finding = head->finding,
-				       .title = head->title};
 	struct errtext err = {""};
 
-	if (store_put_head(&config, &row, &err))
+	if (store_put_heads(&config, heads, nr, &err))
 		fprintf(stderr,
 			"cachemon: 'cachemon runs' will show no grade and no finding for this run: "
 			"%s\n",
@@ -142,8 +136,8 @@ static int print_summary(void *arg, struct errtext *err)
 					 .run_id = run->run_id,
 					 .brief = true,
 					 .again = again,
-					 .on_head = keep_head,
-					 .on_head_arg = (void *)run->db,
+					 .on_heads = keep_heads,
+					 .on_heads_arg = (void *)run->db,
 					 .rules = &dirs};
 	int r = again ? cmd_rules(run->invoker, run->o->rules, &dirs, err)
 		      : errtext_set(err, -ENOMEM, "out of memory");

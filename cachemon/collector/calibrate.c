@@ -267,8 +267,8 @@ static int hashes_clear(const struct cachemon_bpf *skel)
 		skel->maps.rows_a,     skel->maps.rows_b,     skel->maps.seeds,
 		skel->maps.blocks,     skel->maps.advice,     skel->maps.named,
 		skel->maps.evictors_a, skel->maps.evictors_b, skel->maps.adders,
-		skel->maps.waits_a,    skel->maps.waits_b,    skel->maps.waiters_a,
-		skel->maps.waiters_b};
+		skel->maps.waits_a,    skel->maps.waits_b,    skel->maps.processes_a,
+		skel->maps.processes_b};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !r; i++)

@@ -29,6 +29,14 @@ enum selector_request {
 	SELECTOR_NAME,
 };
 
+/* What the job is to the system that runs it; NULL: not known, or the kind has no such thing. */
+struct selector_identity {
+	const char *kind; /* "command", "pid", or a name of find_kind_name() */
+	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */
+	char *step;	  /* of a Slurm job */
+	char *job_name, *partition; /* of a Slurm job, as its user's environment says */
+};
+
 /* The result. */
 enum selector_kind { SELECTED_COMMAND, SELECTED_PIDS, SELECTED_CGROUP };
 
@@ -39,6 +47,7 @@ struct selector {
 	 * process. */
 	char *text;
 	char *name; /* default name of the job */
+	struct selector_identity identity;
 	/* SELECTED_PIDS: the requested processes that live, then their present descendants, and the
 	 * recorded ones of the last refresh. */
 	pid_t *tgids;

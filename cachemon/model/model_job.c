@@ -71,6 +71,27 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 			counts_forget(&job->counts, c);
 }
 
+static int load_identity(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
+{
+	struct rows r;
+
+	if (!model_has(db, "job", "external_id"))
+		return 0;
+	r = rows_begin(db, a,
+		       "SELECT kind, external_id, step, job_name, partition, uid FROM job WHERE "
+		       "id = ?1",
+		       1, &job->id);
+	if (rows_next(&r)) {
+		job->kind = rows_bytes(&r);
+		job->external_id = rows_bytes(&r);
+		job->step = rows_bytes(&r);
+		job->job_name = rows_bytes(&r);
+		job->partition = rows_bytes(&r);
+		job->uid = rows_i64(&r);
+	}
+	return model_rows_end(&r, err);
+}
+
 static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
@@ -160,7 +181,9 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 				  "database is damaged.",
 				  m->run.id, jobs, SCHEMA_JOBS_MAX);
 	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++) {
-		ret = load_limit(db, &m->arena, &m->jobs[i], err);
+		ret = load_identity(db, &m->arena, &m->jobs[i], err);
+		if (!ret)
+			ret = load_limit(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
 			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
 		if (!ret)

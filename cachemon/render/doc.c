@@ -182,6 +182,15 @@ void doc_put_facts(struct doc *d, struct doc_table *t)
 	put_rows(d, t, d->ops->facts);
 }
 
+long doc_position(struct doc *d)
+{
+	FILE *end = d->terminal ?: d->out;
+
+	fflush(d->out);
+	fflush(end);
+	return ftell(end);
+}
+
 void doc_put_steps(struct doc *d, struct doc_table *t)
 {
 	put_rows(d, t, d->ops->steps);

@@ -106,6 +106,7 @@ struct doc {
 	bool plain_text; /* follows the locale wherever it goes; other formats only on a terminal */
 	FILE *terminal;	 /* that shows ASCII alone, where out leads to it; NULL: out is the end */
 	void *state;	 /* of the renderer */
+	long *step_ends; /* texts set the position after each step here; NULL: nobody needs it */
 	bool failed;
 };
 
@@ -157,6 +158,8 @@ void doc_put_table(struct doc *d, struct doc_table *t);
 void doc_put_facts(struct doc *d, struct doc_table *t);
 /* The same, as an ordered list of actions under the caption; columns: title, id, gain, text. */
 void doc_put_steps(struct doc *d, struct doc_table *t);
+/* The number of bytes so far, all flushed, in an output that has positions. */
+long doc_position(struct doc *d);
 /* The first grade is the overall one. */
 void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);

@@ -290,6 +290,8 @@ static void put_steps(struct doc *d, const struct doc_table *t)
 			wrap_put(d->out, text, page_width(d) - INDENT, INDENT);
 			putc('\n', d->out);
 		}
+		if (d->step_ends)
+			d->step_ends[i / 4] = doc_position(d);
 		free(title);
 		free(text);
 	}

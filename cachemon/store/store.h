@@ -53,6 +53,12 @@ struct store_unmeasured {
 	const char *reason;
 };
 
+/* What the job is to the system that runs it; NULL, or uid < 0: not known, or no such thing. */
+struct store_identity {
+	const char *kind, *external_id, *step, *job_name, *partition;
+	int64_t uid;
+};
+
 struct store_run {
 	const char *cachemon, *host, *kernel, *arch, *level, *advice_mode;
 	const char *user;    /* user of the job; NULL: unknown */
@@ -60,6 +66,7 @@ struct store_run {
 	uint64_t interval_ns, page_size_bytes, memory_bytes, map_bytes;
 	struct {
 		const char *name, *selector;
+		const struct store_identity *identity; /* NULL: not known */
 	} jobs[JOB_NR];
 	const struct store_probe *probes;
 	size_t nr_probes;

@@ -96,6 +96,8 @@ static void write_job_waits(struct store *st, const struct ledger *l, int slot)
 		write_waits(st, S_WAIT, st->job_ids[slot], ledger_job(l, slot)->facts.sleeps);
 		return;
 	}
+	if (!st->waits_stored[slot])
+		return;
 	for (int i = 0; i < 2; i++) {
 		struct binder b = bind_first(st, i ? S_FILE_WAIT_DROP : S_WAIT_DROP);
 
@@ -421,18 +423,20 @@ static void write_passes(struct store *st, const struct passes *p, int64_t inter
 	}
 }
 
-static void write_waiters(struct store *st, const struct sample *s, int64_t interval)
+static void write_processes(struct store *st, const struct sample *s, int64_t interval)
 {
-	for (size_t i = 0; i < s->nr_waiters; i++) {
-		const struct sample_waiter *w = &s->waiters[i];
+	for (size_t i = 0; i < s->nr_processes; i++) {
+		const struct sample_process *p = &s->processes[i];
 		struct binder b = bind_first(st, S_PROCESS_INTERVAL);
 		char comm[COMM_BYTES + 1];
 
 		bind_int(&b, interval);
-		bind_int(&b, w->pid);
-		bind_text(&b, comm_text(w->waited.comm, comm));
-		bind_int(&b, (int64_t)w->waited.stall_ns);
-		bind_int(&b, (int64_t)w->waited.stalls);
+		bind_int(&b, p->pid);
+		bind_text(&b, comm_text(p->row.comm, comm));
+		bind_int(&b, (int64_t)p->row.stall_ns);
+		bind_int(&b, (int64_t)p->row.stalls);
+		bind_int(&b, (int64_t)p->row.rchar_bytes);
+		bind_int(&b, (int64_t)p->row.syscr_calls);
 		bind_run(&b);
 	}
 }
@@ -458,6 +462,6 @@ void rows_write_interval(struct store *st, struct ledger *l, const struct sample
 		machine_rows_write(st, s, interval);
 	write_passes(st, &s->passes, interval);
 	if (st->measured.counter[JOB_WATCHED][C_stall_ns])
-		write_waiters(st, s, interval);
+		write_processes(st, s, interval);
 	write_marks(st, s);
 }

@@ -55,7 +55,9 @@ static const struct {
 	[S_RUN_INTERVAL] = {PLAIN, "UPDATE run SET interval_ns = ?1 WHERE id = ?2", NULL},
 	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
 	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
-	[S_JOB_INSERT] = {INSERT, "job", "run_id, slot, name, selector"},
+	[S_JOB_INSERT] = {INSERT, "job",
+			  "run_id, slot, name, selector, kind, external_id, uid, step, job_name, "
+			  "partition"},
 	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
 	[S_JOB_CGROUP] = {INSERT, "job_cgroup", "job_id, path"},
 	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},
@@ -174,13 +176,15 @@ static const struct {
 	[S_MERGE_PASS] = {ADD_ROWS, "pass_interval",
 			  "pass|read_bytes, file_bytes, brought_pages, file_pages"},
 	[S_PROCESS_INTERVAL] = {INSERT, "process_interval",
-				"interval_id, pid, command, stall_ns, stalls"},
-	[S_MERGE_PROCESS] = {ADD_ROWS, "process_interval", "pid, command|stall_ns, stalls"},
+				"interval_id, pid, command, stall_ns, stalls, rchar_bytes, "
+				"syscr_calls"},
+	[S_MERGE_PROCESS] = {ADD_ROWS, "process_interval",
+			     "pid, command|stall_ns, stalls, rchar_bytes, syscr_calls"},
 	[S_MERGE_TRIM_PROCESSES] =
 		{PLAIN,
 		 "DELETE FROM process_interval WHERE interval_id = ?1 AND pid NOT IN "
 		 "(SELECT pid FROM process_interval WHERE interval_id = ?1 "
-		 "ORDER BY stall_ns DESC, pid LIMIT ?2)",
+		 "ORDER BY stall_ns DESC, rchar_bytes DESC, pid LIMIT ?2)",
 		 NULL},
 	[S_MARK] = {REPLACE, "mark", "job_id, number, at_ns, text, read_on_ns, cpu_ns, *"},
 };

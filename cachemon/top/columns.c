@@ -19,6 +19,7 @@ static const struct top_column_info columns[TOP_NR_COLUMNS] = {
 	[TOP_REFAULTS] = {"refaults", "REFAULTS/s", "evicted pages read again", 11, false},
 	[TOP_CPU] = {"cpu", "CPU", "CPUs the job kept busy", 6, false},
 	[TOP_WAITS] = {"waits", "WAITS/s", "times that tasks slept", 8, false},
+	[TOP_CALLS] = {"calls", "CALLS/s", "read calls", 8, false},
 };
 
 const struct top_column_info *top_column_info(enum top_column c)
@@ -75,6 +76,31 @@ static struct top_figure bytes_per_second(const struct counts *c, enum counter w
 	return f;
 }
 
+/* A process's bytes are not those of files of the page cache, which other rows have. */
+static struct top_figure read_figure(const struct top_row *row, int64_t duration_ns)
+{
+	struct top_figure f;
+
+	if (!row->process)
+		return bytes_per_second(&row->counts, C_read_bytes,
+					counts_get(&row->counts, C_read_bytes), duration_ns);
+	f.value = per_second(row->rchar_bytes, duration_ns);
+	f.shown = show_bytes(whole_of(f.value), false);
+	return f;
+}
+
+static struct top_figure calls_figure(const struct top_row *row, int64_t duration_ns)
+{
+	struct top_figure f;
+
+	if (!row->process)
+		return number_per_second(&row->counts, C_read_calls,
+					 counts_get(&row->counts, C_read_calls), duration_ns);
+	f.value = per_second(row->syscr_calls, duration_ns);
+	f.shown = show_rate(f.value);
+	return f;
+}
+
 static struct top_figure waited_per_second(const struct counts *c, int64_t duration_ns)
 {
 	struct top_figure f = {.value = per_second(counts_get(c, C_stall_ns), duration_ns)};
@@ -126,13 +152,15 @@ struct top_figure top_column_figure(enum top_column column, const struct top_row
 	case TOP_WASTED:
 		return bytes_per_second(c, C_evicted_unused, d.waste_bytes, duration_ns);
 	case TOP_READ:
-		return bytes_per_second(c, C_read_bytes, counts_get(c, C_read_bytes), duration_ns);
+		return read_figure(row, duration_ns);
 	case TOP_REFAULTS:
 		return number_per_second(c, C_refaults, counts_get(c, C_refaults), duration_ns);
 	case TOP_CPU:
 		return cpus_figure(row->cpu_ns, duration_ns);
 	case TOP_WAITS:
 		return number_per_second(c, C_stalls, counts_get(c, C_stalls), duration_ns);
+	case TOP_CALLS:
+		return calls_figure(row, duration_ns);
 	default:
 		return (struct top_figure){.shown = {"-"}};
 	}

@@ -41,6 +41,8 @@ static size_t fold_rows(struct top_row *rows, size_t nr)
 
 		if (last && last->id == rows[i].id) {
 			counts_add(&last->counts, &rows[i].counts);
+			last->rchar_bytes = opt_add(last->rchar_bytes, rows[i].rchar_bytes);
+			last->syscr_calls = opt_add(last->syscr_calls, rows[i].syscr_calls);
 		} else {
 			if (kept != i)
 				rows[kept] = rows[i];
@@ -266,49 +268,45 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
 	return 0;
 }
 
-/* Older databases have no rows of processes. */
-static bool has_processes(sqlite3 *db, struct arena *a)
-{
-	struct rows r = rows_begin(
-		db, a, "SELECT count(*) FROM sqlite_schema WHERE name = 'process_interval'", 0,
-		NULL);
-	bool has = rows_next(&r) && rows_value(&r, 0);
-
-	rows_finish(&r);
-	return has;
-}
-
-/* The waits of a process; nothing else of it is known. */
-static struct counts waits(int64_t stall_ns, int64_t stalls)
+/* The waits of a process; no other counter of it is known. */
+static struct counts waits(struct opt_i64 stall_ns, struct opt_i64 stalls)
 {
 	struct counts c = {0};
 
-	c.c[C_stall_ns] = stall_ns;
-	c.c[C_stalls] = stalls;
-	c.known[C_stall_ns] = c.known[C_stalls] = true;
+	c.c[C_stall_ns] = stall_ns.value;
+	c.c[C_stalls] = stalls.value;
+	c.known[C_stall_ns] = stall_ns.known;
+	c.known[C_stalls] = stalls.known;
 	return c;
 }
 
 static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *set,
 			  struct errtext *err)
 {
+	/* Older databases have no reads of processes. */
+	const char *sql = model_has(db, "process_interval", "rchar_bytes")
+				  ? "SELECT pid, CAST(pid || ' ' || coalesce(command, '') AS "
+				    "BLOB), stall_ns, stalls, rchar_bytes, syscr_calls "
+				    "FROM process_interval WHERE interval_id = ?1"
+				  : "SELECT pid, CAST(pid || ' ' || coalesce(command, '') AS "
+				    "BLOB), stall_ns, stalls, NULL, NULL "
+				    "FROM process_interval WHERE interval_id = ?1";
 	int ret = 0;
 
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
-		struct rows r = rows_begin(db, &m->arena,
-					   "SELECT pid, stall_ns, stalls, CAST(pid || ' ' || "
-					   "coalesce(command, '') AS BLOB) FROM process_interval "
-					   "WHERE interval_id = ?1",
-					   1, &m->history[i].id);
+		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 
 		for (int n = 0; n < ROWS_MAX && rows_next_of(&r, set->nr, set->room); n++) {
 			struct top_row *row = &set->rows[set->nr++];
-			int64_t stall_ns;
+			struct opt_i64 stall_ns;
 
-			*row = (struct top_row){.id = rows_value(&r, 0), .lead = ""};
-			stall_ns = rows_value(&r, 0);
-			row->counts = waits(stall_ns, rows_value(&r, 0));
+			*row = (struct top_row){
+				.id = rows_value(&r, 0), .lead = "", .process = true};
 			row->name = rows_bytes(&r);
+			stall_ns = rows_i64(&r);
+			row->counts = waits(stall_ns, rows_i64(&r));
+			row->rchar_bytes = rows_i64(&r);
+			row->syscr_calls = rows_i64(&r);
 			/* 0 is the rest. */
 			row->id = row->id ? row->id : UNKNOWN;
 		}
@@ -329,10 +327,10 @@ static bool make_other_processes(const struct top_moment *m, const struct file_s
 		ns.value -= set->rows[i].counts.c[C_stall_ns];
 		stalls.value -= set->rows[i].counts.c[C_stalls];
 	}
-	*ret = (struct top_row){.lead = set->nr ? "[all other processes]"
-						: "[processes not recorded]",
+	*ret = (struct top_row){.lead = set->nr ? "[all other processes]" : "[not recorded]",
 				.last = true,
-				.counts = waits(ns.value, stalls.value)};
+				.process = true, /* what others read is not known */
+				.counts = waits(ns, stalls)};
 	return ns.known && stalls.known && (ns.value > 0 || stalls.value > 0);
 }
 
@@ -345,7 +343,7 @@ int top_processes_load(sqlite3 *db, struct top_moment *m, struct top_row **ret_r
 
 	if (!m->nr_jobs)
 		return 0;
-	if (has_processes(db, &m->arena))
+	if (model_has(db, "process_interval", "pid"))
 		set.room = count_rows(
 			db, m, "SELECT count(*) FROM process_interval WHERE interval_id = ?1");
 	set.rows = arena_alloc(&m->arena, (set.room + 1) * sizeof(*set.rows));

@@ -232,6 +232,36 @@ static void finish_jobs(struct top_moment *m)
 	}
 }
 
+/* Whether files without a row have more than half of what was waited for; of the misses, if no time
+ * is known. */
+static bool most_is_rest(const struct top_moment *m)
+{
+	const struct top_row *rest = m->nr_files ? &m->files[m->nr_files - 1] : NULL;
+	struct opt_i64 all = counts_get(&m->jobs[0].counts, C_stall_ns);
+	enum counter by = all.known && all.value > 0 ? C_stall_ns : C_misses;
+	struct opt_i64 part;
+
+	if (!rest || rest->id)
+		return false;
+	part = counts_get(&rest->counts, by);
+	all = counts_get(&m->jobs[0].counts, by);
+	return part.known && all.known && part.value > all.value / 2;
+}
+
+static int load_side(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err)
+{
+	int ret = top_rows_load(db, TOP_FILES, m, &m->files, &m->nr_files, err);
+
+	m->files_level = TOP_FILES;
+	if (!ret && level == TOP_JOBS && m->has_directories && most_is_rest(m)) {
+		m->files_level = TOP_DIRECTORIES;
+		ret = top_rows_load(db, TOP_DIRECTORIES, m, &m->files, &m->nr_files, err);
+	}
+	if (!ret)
+		ret = top_processes_load(db, m, &m->processes, &m->nr_processes, err);
+	return ret;
+}
+
 static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m,
 		    struct errtext *err)
 {
@@ -252,9 +282,7 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 	else if (!ret && ask->level > TOP_JOBS && m->nr_window)
 		ret = top_rows_load(db, ask->level, m, &m->rows, &m->nr_rows, err);
 	if (!ret && ask->files && m->nr_window)
-		ret = top_rows_load(db, TOP_FILES, m, &m->files, &m->nr_files, err);
-	if (!ret && ask->files && m->nr_window)
-		ret = top_processes_load(db, m, &m->processes, &m->nr_processes, err);
+		ret = load_side(db, ask->level, m, err);
 	if (ret)
 		return ret;
 	finish_jobs(m);

@@ -27,6 +27,8 @@ struct top_row {
 	bool last;			      /* not sorted with the others: (others) */
 	struct counts counts;
 	struct opt_i64 cpu_ns;
+	bool process; /* of counts only the waits are known, and these, from anything: */
+	struct opt_i64 rchar_bytes, syscr_calls;
 	size_t nr_intervals; /* of the moment in which it has a row; kept only for jobs */
 };
 
@@ -42,8 +44,11 @@ struct top_moment {
 	size_t nr_jobs;
 	struct top_row *rows; /* of the level */
 	size_t nr_rows;
-	struct top_row *files; /* next to the rows of another level; NULL: not requested */
+	/* Next to the rows of another level; NULL: not requested. Of many small files few have
+	 * rows, and next to jobs these are directories then. */
+	struct top_row *files;
 	size_t nr_files;
+	enum top_level files_level;
 	struct top_row *processes; /* next to them */
 	size_t nr_processes;
 	struct arena arena;

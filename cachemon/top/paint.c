@@ -10,6 +10,10 @@
 
 /* Minimum height for a sparkline in the head, and rows that a table keeps next to the detail. */
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
+/* Below jobs, on a narrow screen. */
+enum { FILES_LEAST = 3 };
+/* Of a process: its id and most of its command. */
+enum { PROCESS_NAME_LEAST = 20 };
 
 /* Below the files, one line in this many is for processes, at least this many, with a heading. */
 enum { PROCESSES_SHARE = 3, PROCESSES_LEAST = 4 };
@@ -148,8 +152,8 @@ struct chosen_columns {
 static bool column_fits(enum top_column k, enum top_level level)
 {
 	if (level == TOP_PROCESSES)
-		return k == TOP_WAITED || k == TOP_WAITS;
-	return k != TOP_WAITS && (k != TOP_CPU || level <= TOP_JOBS);
+		return k == TOP_WAITED || k == TOP_READ || k == TOP_WAITS || k == TOP_CALLS;
+	return k < TOP_WAITS && (k != TOP_CPU || level <= TOP_JOBS);
 }
 
 /* The most important columns that leave room for the name, and always the sorted one: otherwise
@@ -203,7 +207,7 @@ static const char *heading_of(const struct pane *p, int room)
 		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},
 		[TOP_PROCESSES] = {"PROCESS (those that waited longest)", "PROCESS (top 64)"},
 	};
-	bool noted = p->level == TOP_RUNS || (p->level > TOP_JOBS && has_rest(p));
+	bool noted = p->level == TOP_RUNS || (p->level > TOP_JOBS && p->nr_all > 1 && has_rest(p));
 
 	for (int i = 0; noted && i < 2; i++)
 		if ((int)strlen(parts[p->level][i]) <= room)
@@ -268,6 +272,12 @@ static void put_pane(struct top_canvas *c, const struct top_frame *f, const stru
 		put_row(c, f, p, &p->rows[first + (size_t)i], l->heading + 1 + i, &chosen);
 }
 
+/* No line is empty, because empty lines separate the frames of --batch. */
+static int lines_of(size_t nr_rows, int most)
+{
+	return nr_rows < (size_t)most ? (int)nr_rows : most;
+}
+
 /* Files, and below them processes, both by the time that they were waited for, or waited. */
 static void put_side(struct top_canvas *c, const struct top_frame *f, const struct layout *l,
 		     int at)
@@ -276,7 +286,7 @@ static void put_side(struct top_canvas *c, const struct top_frame *f, const stru
 	struct pane files = {.at = at,
 			     .width = c->columns - at,
 			     .name = (c->columns - at) / 2,
-			     .level = TOP_FILES,
+			     .level = f->moment->files_level,
 			     .sort = TOP_WAITED,
 			     .rows = f->files,
 			     .nr_rows = f->nr_files,
@@ -285,11 +295,14 @@ static void put_side(struct top_canvas *c, const struct top_frame *f, const stru
 	struct pane processes = files;
 
 	below.table_rows = l->table_rows / PROCESSES_SHARE;
-	if (f->nr_processes && below.table_rows >= PROCESSES_LEAST) {
-		above.table_rows = l->table_rows - below.table_rows;
+	/* Without a process of its own it would repeat the job. */
+	if (f->nr_processes && f->processes[0].row->id && below.table_rows >= PROCESSES_LEAST) {
+		below.table_rows = lines_of(f->nr_processes, below.table_rows - 1) + 1;
+		above.table_rows = lines_of(f->nr_files, l->table_rows - below.table_rows);
 		below.heading += 1 + above.table_rows;
 		below.table_rows--;
 		processes.level = TOP_PROCESSES;
+		processes.name = PROCESS_NAME_LEAST;
 		processes.rows = f->processes;
 		processes.nr_rows = f->nr_processes;
 		processes.all = f->moment->processes;
@@ -332,10 +345,18 @@ static void put_table(struct top_canvas *c, const struct top_frame *f, const str
 		.nr_all = f->moment->nr_rows,
 	};
 
-	if (f->files) {
+	if (f->files && v->wide) {
 		main.width = (c->columns - GAP) / 2;
 		main.name = main.width / PATH_SHARE;
 		put_side(c, f, l, main.width + GAP);
+	} else if (f->files) {
+		struct layout below = *l;
+		int above = lines_of(f->nr_rows, l->table_rows);
+
+		below.heading += 1 + above;
+		below.table_rows -= above + 1;
+		if (below.table_rows >= FILES_LEAST)
+			put_side(c, f, &below, 0);
 	}
 	put_pane(c, f, &main, l, first);
 	if (with_cursor && f->nr_rows && room)

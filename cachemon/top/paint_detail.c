@@ -190,7 +190,6 @@ static const struct help_line {
 	{"s  < >  r", "order; reverse it"},	      {"/", "only rows with this name"},
 	{"left right", "an interval; [ ]: ten"},      {"g", "to 90 2m 1:05:00 -2m @14:05"},
 	{"p  l  m", "hold, go on; newest; worst"},    {"{ }", "previous, next run"},
-	{"2  3  4", "show 64, 256, 64 rows"},
 };
 
 enum {

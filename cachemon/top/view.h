@@ -16,7 +16,8 @@ enum top_level {
 	TOP_JOBS,
 	TOP_DIRECTORIES,
 	TOP_FILES,
-	TOP_PROCESSES, /* of the job, by the time that they waited: nothing else is known of them */
+	TOP_PROCESSES, /* of the job, by the time that they waited; of them only reads are known too
+			*/
 	TOP_NR_LEVELS
 };
 
@@ -34,6 +35,7 @@ enum top_column {
 	TOP_REFAULTS,
 	TOP_CPU,
 	TOP_WAITS,
+	TOP_CALLS,
 	TOP_NR_COLUMNS
 };
 
@@ -63,7 +65,8 @@ struct top_view {
 	size_t cursor;	/* the selected row, by place; unlimited, frames limit it */
 	int64_t pinned; /* the selected row, by id, while its detail is shown; else TOP_NO_ROW */
 	bool detail, help;
-	bool wide;	  /* there is room for files next to jobs or directories */
+	bool wide; /* there is room for files next to jobs or directories; else they are below jobs
+		    */
 	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
@@ -111,7 +114,7 @@ enum top_key {
 struct top_view top_view_new(void);
 /* The column that orders the rows: processes have few. */
 enum top_column top_view_order(const struct top_view *v);
-/* Files and processes are shown next to the rows of this level, sorted by waiting time. */
+/* Files and processes are shown with the rows of this level, sorted by waiting time. */
 bool top_view_with_files(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);

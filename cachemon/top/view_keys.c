@@ -22,14 +22,14 @@ struct top_view top_view_new(void)
 
 enum top_column top_view_order(const struct top_view *v)
 {
-	if (v->level == TOP_PROCESSES && v->sort != TOP_NAME && v->sort != TOP_WAITS)
-		return TOP_WAITED;
-	return v->sort;
+	bool known = v->sort == TOP_NAME || v->sort == TOP_READ || v->sort >= TOP_WAITS;
+
+	return v->level == TOP_PROCESSES && !known ? TOP_WAITED : v->sort;
 }
 
 bool top_view_with_files(const struct top_view *v)
 {
-	return v->wide && (v->level == TOP_JOBS || v->level == TOP_DIRECTORIES);
+	return v->level == TOP_JOBS || (v->wide && v->level == TOP_DIRECTORIES);
 }
 
 int top_view_sort(struct top_view *v, const char *name)
@@ -344,7 +344,8 @@ static void change_table(struct top_view *v, uint32_t key, const struct top_arou
 		break;
 	case TOP_KEY_ENTER:
 		if (v->level == TOP_PROCESSES) {
-			v->complaint = "a process has no detail: only its waits are recorded";
+			v->complaint =
+				"a process has no detail: only its waits and reads are recorded";
 			break;
 		}
 		v->detail = !v->detail;

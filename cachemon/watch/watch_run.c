@@ -230,6 +230,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	watch_write(run, &s);
 	coarsen(run);
 	watch_take_figures(run, &s);
+	watch_metrics_take(run, &s, last);
 	run->last_ns = now;
 	if (!last)
 		make_page_room(run);
@@ -314,6 +315,7 @@ void watch_run_free(struct watch_run *run)
 	ledger_free(run->ledger);
 	traces_free(run->traces);
 	free(run->slices);
+	watch_metrics_end(run);
 	marks_free(run->marks);
 	command_free(run->command);
 	selector_free(&run->selector);

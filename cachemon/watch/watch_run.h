@@ -2,8 +2,8 @@
 /*
  * Internals of a run, shared by its files: watch_open.c (opening), watch_run.c (its life),
  * watch_record.c (the store, the sums, the traces and the live line), watch_cost.c (its cost),
- * watch_budget.c (dropping detail), watch_slices.c (slices of the per-read hook). No other file
- * includes this.
+ * watch_budget.c (dropping detail), watch_slices.c (slices of the per-read hook),
+ * watch_metrics.c (the file for a monitoring system). No other file includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -95,6 +95,7 @@ struct watch_run {
 	struct sample_job slice_job; /* and when its last slice did */
 	unsigned int nr_parts;
 
+	struct watch_metrics *metrics; /* NULL: none are written */
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as access/privileges has */
 	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
@@ -150,6 +151,12 @@ void watch_slices_begin(struct watch_run *run);
 void watch_slices_sample(struct watch_run *run, struct sample *s, bool on);
 uint64_t watch_slices_on_ns(const struct watch_run *run, uint64_t now);
 double watch_slices_on_share(const struct watch_run *run);
+
+/* For --metrics-file: 0 or -ENOMEM. */
+int watch_metrics_begin(struct watch_run *run, struct errtext *err);
+/* Replaces the file, when that is due. */
+void watch_metrics_take(struct watch_run *run, const struct sample *s, bool last);
+void watch_metrics_end(struct watch_run *run);
 
 /* Ends the current measurement, if any. */
 void watch_looks_end(struct watch_run *run);

@@ -49,9 +49,9 @@ class World:
         equal("stderr", done.stderr, b"")
         return done.stdout.decode()
 
-    def shown(self, stack, *words, **env):
+    def shown(self, stack, *words, verb=None, **env):
         """The output on a terminal, without the progress line."""
-        screen = Screen(stack, [self.cachemon, "report", self.db, *words], env={**self.env, **env})
+        screen = Screen(stack, [self.cachemon, *(verb or ["report", self.db]), *words], env={**self.env, **env})
         equal("status", screen.end(), 0)
         return re.sub(r"\r\x1b\[K[^\r\n]*(?=\r\x1b\[K)|\r\x1b\[K", "", screen.said.decode()).replace("\r\n", "\n")
 
@@ -81,6 +81,16 @@ def one_screen(world, stack):
 
 
 @part.case
+def one_screen_in_ascii(world, stack):
+    """The fixes that do not fit are left out there too."""
+    terminal = Terminal(stack, world.work, 80, 24, LC_ALL="C")
+    terminal.type("clear; " + world.cachemon + " report train.db --run 1")
+    seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt after it")
+    check(seen.startswith("cachemon: run 1, ") and "\n1. " in seen and "\n2. " not in seen, seen)
+    check("with 2 more fixes" in seen and seen.isascii(), seen)
+
+
+@part.case
 def no_more_than_a_screen(world, stack):
     text = world.shown(stack)
     check(text.count("\n") <= LINES_MAX, f"{text.count(chr(10))} lines")
@@ -99,6 +109,23 @@ def whole_where_nobody_looks(world, stack):
     with open(out, encoding="utf-8") as f:
         equal("file", f.read(), whole)
     equal("JSON on a terminal", world.shown(stack, "--json"), world.piped("--json"))
+
+
+@part.case
+def paged_as_on_the_terminal(world, stack):
+    """What the pager gets has the width and the characters of its terminal. Each verb with a long
+    text uses it, and other formats do not."""
+    for verb in (["report", world.db, "--full"], ["whatif", "cache", "--db", world.db],
+                 ["compare", "1", "2", "--any", "--db", world.db], ["explain", "memcg-limit-too-low"]):
+        text = world.shown(stack, verb=verb, PAGER="tr A a", LC_ALL="C", COLUMNS="60")
+        check(text.isascii(), f"{verb[0]}: not ASCII")
+        check("A" not in text, f"{verb[0]}: not through the pager")
+        # Not maps and commands, which are never cut.
+        wide = [line for line in text.split("\n") if len(line) > 60 and not re.search(r"\S{24}|  ", line)]
+        check(len(wide) < 5, f"{verb[0]}: lines of more than 60 columns:\n" + "\n".join(wide))
+        check(any("A" in line for line in world.shown(stack, verb=verb, PAGER="cat")), f"{verb[0]}: no A to look for")
+    equal("JSON is not paged", world.shown(stack, verb=["whatif", "cache", "--json", "--db", world.db], PAGER="false"),
+          world.shown(stack, verb=["whatif", "cache", "--json", "--db", world.db], PAGER="cat"))
 
 
 @part.case

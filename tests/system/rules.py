@@ -87,8 +87,9 @@ class Run:
 
     def counted(self, table, values, **keys):
         """A row whose counters are 0 unless given."""
+        rows = self.db.execute(f"PRAGMA table_info({table})").fetchall()
         first = self.columns(table).index("read_calls")
-        zero = dict.fromkeys(self.columns(table)[first:], 0)
+        zero = {name: 0 for _, name, kind, *_ in rows[first:] if kind == "INTEGER" and name != "uid"}
         self.put(table, **keys, **{**zero, **values})
 
     def job(self, directories=None, wall_s=100, cpu_s=10):

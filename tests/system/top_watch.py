@@ -92,6 +92,16 @@ READ_ALL = ("import os, sys\nfor folder, _, names in os.walk(sys.argv[1]):\n    
             "        with open(os.path.join(folder, name), 'rb', 0) as f:\n            f.read()\n")
 
 
+def drop(root):
+    """Its files leave the cache."""
+    os.sync()
+    for folder, _, names in os.walk(root):
+        for name in names:
+            fd = os.open(os.path.join(folder, name), os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+
+
 @part.case
 def directories_are_exact(world, stack):
     """A dataset of more small files than an interval has rows for: each directory has the pages
@@ -116,24 +126,74 @@ def directories_are_exact(world, stack):
           {folder: rate(int(number / seconds[0][0] + 0.5)) for folder, number in SMALL_FILES.items()})
 
 
+FOLDERS, FILES_EACH, FILE_PAGES = 50, 100, 4
+
+
+def uncached_pages(folder):
+    """As fincore(1) counts them, not cachemon."""
+    done = subprocess.run(["fincore", "--bytes", "--noheadings", "--output", "PAGES,SIZE",
+                           *(entry.path for entry in os.scandir(folder))], check=True, capture_output=True, text=True)
+    return sum((int(size) + 4095) // 4096 - int(cached) for cached, size in map(str.split, done.stdout.splitlines()))
+
+
+@part.case
+def many_small_files(world, stack):
+    """5,000 files in 50 directories, by default: each directory has all its pages in every
+    interval, although an interval has rows for few of its files."""
+    del stack
+    root, db = world.tool.fresh(".dataset"), world.tool.fresh(".db")
+    missing = {}
+    for n in range(FOLDERS):
+        folder = os.path.join(root, f"class-{n:02d}")
+        os.makedirs(folder)
+        for i in range(FILES_EACH):
+            # Sizes differ, so that a sum of the wrong files shows.
+            with open(os.path.join(folder, f"{i}.jpg"), "wb") as f:
+                f.write(os.urandom(4096 * (FILE_PAGES - (i * n) % 2)))
+    drop(root)
+    for folder in map(os.path.abspath, (entry.path for entry in os.scandir(root))):
+        missing[folder] = uncached_pages(folder)
+    check(all(pages > FILES_EACH for pages in missing.values()), f"still cached: {missing}")
+    subprocess.run([world.cachemon, "watch", "--db", db, "--", sys.executable, "-c", READ_ALL, root], check=True,
+                   stdin=subprocess.DEVNULL, capture_output=True)
+    with contextlib.closing(sqlite3.connect(db)) as rows:
+        sums = dict(rows.execute("SELECT CAST(path AS TEXT), sum(i.misses) FROM directory_interval AS i JOIN "
+                                 "directory AS d ON d.id = directory_id GROUP BY 1").fetchall())
+        files, = rows.execute("SELECT coalesce(sum(misses), 0) FROM file_interval").fetchone()
+        others = rows.execute("SELECT j.misses - (SELECT sum(misses) FROM directory_interval AS d WHERE "
+                              "d.interval_id = j.interval_id) FROM job_interval AS j JOIN job ON job.id = j.job_id "
+                              "WHERE slot = 1").fetchall()
+        equal("misses of each directory", {folder: sums.get(folder) for folder in missing}, missing)
+        equal("misses of an interval in no directory", sorted(set(others) - {(None,)}), [(0,)])
+    check(files < sum(missing.values()), "all files have rows, so this shows nothing")
+    frames = world.batch("--replay", db, "--rows", "directories", env={"COLUMNS": "110", "LINES": "70"})
+    equal("directories in the view", len(set(re.findall(r"/class-(\d\d)$", frames, re.M))), FOLDERS)
+    # Next to the jobs too, once an interval has more files than rows.
+    beside = world.batch("--replay", db, env={"COLUMNS": "120", "LINES": "70"})
+    shown = [frame for frame in beside.split("\n\n") if re.search("WAITED/s DIRECTORY", frame)]
+    check(shown and not any("[all other files]" in frame for frame in shown), beside)
+    part.note(f"{FOLDERS * FILES_EACH} files: rows of files have {files} of {sum(missing.values())} missed pages")
+
+
 # Three workers: the second one drops its pages, so that each of its reads waits for the disk. Each
-# prints how long its reads took without using its CPU.
+# prints how long its reads took without using its CPU, how many there were, and their bytes.
 WORKERS = """
 import os, sys, time
 ends = time.monotonic() + 3
 for i, name in enumerate(sys.argv[1:]):
     if os.fork():
         continue
-    fd, slept = os.open(name, os.O_RDONLY), 0
+    fd, slept, calls, size = os.open(name, os.O_RDONLY), 0, 0, 0
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     while time.monotonic() < ends:
         if i == 1:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         began, cpu = time.monotonic_ns(), time.thread_time_ns()
         for at in range(0, os.fstat(fd).st_size, 65536):
-            os.pread(fd, 4096, at)
+            size += len(os.pread(fd, 4096 - i, at))
+            calls += 1
         slept += time.monotonic_ns() - began - (time.thread_time_ns() - cpu)
-    os.write(1, f"{i} {os.getpid()} {slept}\\n".encode())
+    os.write(1, f"{i} {os.getpid()} {slept} {calls} {size}\\n".encode())
     os._exit(0)
 for _ in sys.argv[1:]:
     os.wait()
@@ -152,18 +212,28 @@ def the_process_that_waits(world, stack):
     done = subprocess.run([world.cachemon, "watch", "--db", db, "--level", "full", "--interval", "60s", "--",
                            sys.executable, "-c", WORKERS, *names], check=True, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
-    workers = {int(i): (pid, int(slept)) for i, pid, slept in re.findall(r"^(\d) (\d+) (\d+)$", done.stdout, re.M)}
-    equal("workers", sorted(workers), [0, 1, 2])
-    pid, slept = workers[1]
+    workers = [tuple(map(int, line.split())) for line in sorted(done.stdout.split("\n")) if line]
+    equal("workers", [worker[0] for worker in workers], [0, 1, 2])
+    _, pid, slept, calls, size = workers[1]
     with contextlib.closing(sqlite3.connect(db)) as rows:
         waited = dict(rows.execute("SELECT pid, sum(stall_ns) FROM process_interval GROUP BY 1").fetchall())
+        read = {pid: tuple(rest) for pid, *rest in
+                rows.execute("SELECT pid, sum(syscr_calls), sum(rchar_bytes) FROM process_interval GROUP BY 1")}
+        whole = rows.execute("SELECT syscr_calls, rchar_bytes FROM job WHERE slot = 1").fetchone()
+        seconds, = rows.execute("SELECT duration_ns / 1e9 FROM interval").fetchone()
         total, = rows.execute("SELECT stall_ns FROM job WHERE slot = 1").fetchone()
     equal("waiting of all processes", sum(waited.values()), total)
     # A switch between tasks is waiting here, and CPU time by the clock of the task.
-    check(0.5 * slept < waited[int(pid)] < 1.05 * slept, f"waited {waited[int(pid)]} ns, slept {slept} ns by its own clock")
+    check(0.5 * slept < waited[pid] < 1.05 * slept, f"waited {waited[pid]} ns, slept {slept} ns by its own clock")
+    # A fork has read nothing before.
+    equal("read calls and bytes of the workers", {worker[1]: read.get(worker[1]) for worker in workers},
+          {worker[1]: worker[3:] for worker in workers})
+    equal("those of all processes", tuple(map(sum, zip(*read.values()))), whole)
     shown = world.batch("--replay", db, "--rows", "processes", env={"COLUMNS": "80"})
     lines = [line for line in shown.split("\n") if re.search(r" \d+ \S+$", line)]
     check(lines and re.search(rf" {pid} python3", lines[0]), f"process {pid} is not first:\n{shown}")
+    equal("its read calls a second", lines[0].split()[-3], rate(int(calls / seconds + 0.5)))
+    check(size > 0 and "READ/s" in shown, shown)
 
 
 LIVE = "--live --level full --job reader"

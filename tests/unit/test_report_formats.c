@@ -109,6 +109,31 @@ static void expect(struct fixture *f, enum report_format format, const char *the
 	free(text);
 }
 
+/* Of a Slurm job: in each format, as in the database. The name comes from its user. */
+static void a_slurm_job_has_its_names(void **state)
+{
+	struct fixture *f = *state;
+
+	expect(f, REPORT_JSON, "\"kind\": null");
+	fixture_sql(f, "UPDATE job SET kind = 'slurm', external_id = '4711', uid = 1000, "
+		       "step = 'batch', job_name = 'a' || char(27) || '<b>', partition = 'gpu', "
+		       "selector = 'slurm: 4711.batch, cgroup: /x, uid: 1000' WHERE id = 1");
+	expect(f, REPORT_TEXT,
+	       "\njob      a\\x1b<b> (Slurm job 4711, step batch, partition gpu)\n");
+	expect(f, REPORT_MARKDOWN, "(Slurm job 4711, step batch, partition gpu)");
+	expect(f, REPORT_HTML, "a\\x1b&lt;b&gt; (Slurm job 4711, step batch, partition gpu)");
+	expect(f, REPORT_JSON, "\"kind\": \"slurm\"");
+	expect(f, REPORT_JSON, "\"external_id\": \"4711\"");
+	expect(f, REPORT_JSON, "\"uid\": 1000");
+	expect(f, REPORT_JSON, "\"step\": \"batch\"");
+	expect(f, REPORT_JSON, "\"job_name\": \"a\\u001b<b>\"");
+	expect(f, REPORT_YAML, "partition: \"gpu\"");
+	/* Known only where the environment was readable. */
+	fixture_sql(f, "UPDATE job SET job_name = NULL, partition = NULL, step = NULL");
+	expect(f, REPORT_TEXT, "\njob      Slurm job 4711\n");
+	expect(f, REPORT_JSON, "\"partition\": null");
+}
+
 /* In an older run, without some of them, of a job that did not sleep, and unmeasured. */
 static void lengths_of_waits_may_be_absent(void **state)
 {
@@ -153,6 +178,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_no_interval_measured_has_no_peak, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_slurm_job_has_its_names, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_absent, golden_begin,
 						fixture_teardown),

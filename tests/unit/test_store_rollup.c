@@ -208,7 +208,7 @@ static void test_merged_rows_keep_the_top_files(void **state)
 			 test_misses(400));
 }
 
-/* As many processes as an interval keeps, each with the sum of its waits. */
+/* As many processes as an interval keeps, each with the sum of its waits and reads. */
 static void test_merged_rows_keep_the_top_processes(void **state)
 {
 	struct store_limits limits = small_limits();
@@ -218,17 +218,17 @@ static void test_merged_rows_keep_the_top_processes(void **state)
 	limits.process_rows = 2;
 	begin(f, &limits, SECOND_NS);
 	for (uint64_t n = 0; n < 200; n++) {
-		const struct sample_waiter waiters[] = {
-			{.pid = 5, .waited = {.stall_ns = 500, .stalls = 5, .comm = "five"}},
-			{.pid = 4, .waited = {.stall_ns = 400, .stalls = 4, .comm = "four"}},
-			{.pid = 3, .waited = {.stall_ns = 300, .stalls = 3, .comm = "three"}},
+		const struct sample_process processes[] = {
+			{.pid = 5, .row = {500, 5, 5000, 50, "five"}},
+			{.pid = 4, .row = {400, 4, 4000, 40, "four"}},
+			{.pid = 3, .row = {300, 3, 3000, 30, "three"}},
 		};
 		struct test_sample t;
 		struct errtext err;
 
 		test_sample(&t, n, 10);
-		t.s.waiters = waiters;
-		t.s.nr_waiters = 3;
+		t.s.processes = processes;
+		t.s.nr_processes = 3;
 		ledger_apply(f->l, &t.s);
 		assert_int_equal(store_write(f->st, f->l, &t.s, &err), 0);
 	}
@@ -243,6 +243,10 @@ static void test_merged_rows_keep_the_top_processes(void **state)
 			 200 * 500);
 	assert_int_equal(ask(db, "SELECT sum(stalls) FROM process_interval WHERE pid = 4"),
 			 200 * 4);
+	assert_int_equal(ask(db, "SELECT sum(rchar_bytes) FROM process_interval WHERE pid = 5"),
+			 200 * 5000);
+	assert_int_equal(ask(db, "SELECT sum(syscr_calls) FROM process_interval WHERE pid = 4"),
+			 200 * 40);
 }
 
 /* A timeline of short intervals is bounded by its rows, not by its time. */

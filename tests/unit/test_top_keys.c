@@ -81,7 +81,7 @@ static void levels_and_order(void **state)
 	assert_int_equal(PRESS('0').level, TOP_RUNS);
 	assert_int_equal(PRESS('3').level, TOP_FILES);
 	assert_int_equal(PRESS('4').level, TOP_PROCESSES);
-	/* Only waits are known of a process. */
+	/* Only waits and reads are known of a process. */
 	assert_false(PRESS('4', TOP_KEY_ENTER).detail);
 	assert_non_null(PRESS('4', TOP_KEY_ENTER).complaint);
 	assert_int_equal(PRESS('3', '1').level, TOP_JOBS);
@@ -89,7 +89,7 @@ static void levels_and_order(void **state)
 	assert_int_equal(PRESS('s').sort, TOP_LOOKUPS);
 	assert_int_equal(PRESS('>').sort, TOP_LOOKUPS);
 	assert_int_equal(PRESS('<').sort, TOP_HITS);
-	assert_int_equal(PRESS('<', '<', '<').sort, TOP_WAITS);
+	assert_int_equal(PRESS('<', '<', '<').sort, TOP_CALLS);
 	assert_true(PRESS('r').reversed);
 	assert_false(PRESS('r', 'r').reversed);
 	assert_false(PRESS('r', '>').reversed);

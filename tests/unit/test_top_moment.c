@@ -281,7 +281,7 @@ static void processes(void **state)
 	fixture_sql(f, "UPDATE job_interval SET stall_ns = 900000000, stalls = 90");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
 	assert_int_equal(m.nr_rows, 1);
-	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	expect_shown(&m, "[not recorded]", TOP_WAITED, "900 ms");
 	top_moment_free(&m);
 	made_process(f, 1, 12, 600000000, 60);
 	made_process(f, 1, 13, 200000000, 20);
@@ -290,14 +290,36 @@ static void processes(void **state)
 	expect_shown(&m, "12 worker", TOP_WAITED, "600 ms");
 	expect_shown(&m, "12 worker", TOP_WAITS, "60");
 	expect_shown(&m, "12 worker", TOP_MISSES, "-");
+	expect_shown(&m, "12 worker", TOP_READ, "-");
+	expect_shown(&m, "12 worker", TOP_CALLS, "-");
 	expect_shown(&m, "13 worker", TOP_WAITED, "200 ms");
 	expect_shown(&m, "[all other processes]", TOP_WAITED, "100 ms");
 	expect_shown(&m, "[all other processes]", TOP_WAITS, "10");
+	expect_shown(&m, "[all other processes]", TOP_READ, "-");
+	expect_shown(&m, "[all other processes]", TOP_CALLS, "-");
 	top_moment_free(&m);
-	/* A database of an older version, and a run without the hook. */
+	/* Reads of anything, which need no hook of the page cache. */
+	made_process_reads(f, 12, 5 << 20, 80);
+	made_process_reads(f, 13, 0, 0);
+	fixture_sql(f, "UPDATE run SET level = 'auto', sliced = 1;"
+		       "UPDATE interval SET read_on_ns = 0");
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	expect_shown(&m, "12 worker", TOP_READ, "5.00 MiB");
+	expect_shown(&m, "12 worker", TOP_CALLS, "80");
+	expect_shown(&m, "13 worker", TOP_READ, "0 B");
+	expect_shown(&m, "13 worker", TOP_CALLS, "0");
+	top_moment_free(&m);
+	/* Databases of older versions, and a run without the hook. */
+	fixture_sql(f, "ALTER TABLE process_interval DROP COLUMN rchar_bytes;"
+		       "ALTER TABLE process_interval DROP COLUMN syscr_calls");
+	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
+	expect_shown(&m, "13 worker", TOP_READ, "-");
+	top_moment_free(&m);
+	fixture_sql(f, "UPDATE run SET level = 'full', sliced = 0;"
+		       "UPDATE interval SET read_on_ns = duration_ns");
 	fixture_sql(f, "DROP TABLE process_interval");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);
-	expect_shown(&m, "[processes not recorded]", TOP_WAITED, "900 ms");
+	expect_shown(&m, "[not recorded]", TOP_WAITED, "900 ms");
 	top_moment_free(&m);
 	fixture_sql(f, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL");
 	m = moment_at(f, TOP_PROCESSES, TOP_NEWEST, 0);

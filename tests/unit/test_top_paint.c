@@ -135,7 +135,11 @@ static void files_beside_jobs(void **state)
 	two_seconds(*state);
 	fixture_sql(*state, "UPDATE file_interval SET stall_ns = file_id * 10000000;"
 			    "UPDATE job_interval SET stall_ns = 100000000 WHERE job_id = 1");
+	expect_has(&s, "(others)\n    HITS  MISSES/s", true);
+	expect_has(&s, "\u25beWAITED/s  PREFETCHED/s FILE", true);
+	s.view.level = TOP_DIRECTORIES;
 	expect_has(&s, "FILE", false);
+	s.view.level = TOP_JOBS;
 	s.view.wide = true;
 	expect_has(&s, "\u25beWAITED/s FILE", true);
 	assert_int_equal(s.frame.nr_rows, 2);
@@ -144,6 +148,16 @@ static void files_beside_jobs(void **state)
 	assert_string_equal(s.frame.files[1].name, "/a/two");
 	assert_string_equal(s.frame.files[2].name, "/a/one");
 	assert_string_equal(s.frame.files[3].name, "[all other files]");
+	/* With more than half of it in files without a row, directories show where it is. */
+	fixture_sql(*state, "UPDATE file_interval SET stall_ns = 10000000");
+	made_directory(*state, 2, 1, 100, 90);
+	made_directory(*state, 2, 2, 10, 9);
+	fixture_sql(*state, "UPDATE directory_interval SET stall_ns = directory_id * 40000000");
+	expect_has(&s, "\u25beWAITED/s DIRECTORY", true);
+	assert_string_equal(s.frame.files[0].name, "/b");
+	assert_string_equal(s.frame.files[1].name, "/a");
+	s.view.level = TOP_DIRECTORIES;
+	expect_has(&s, "\u25beWAITED/s FILE", true);
 	/* A table of files uses the whole width. */
 	s.view.level = TOP_FILES;
 	expect_has(&s, "\u25beWAITED/s", false);
@@ -162,14 +176,18 @@ static void processes_beside_jobs(void **state)
 	made_process(*state, 2, 12, 10000000, 1);
 	made_process(*state, 2, 7, 70000000, 5);
 	s.view.wide = true;
-	expect_has(&s, "WAITS/s PROCESS", true);
+	made_process_reads(*state, 7, 3000, 9);
+	expect_has(&s, "WAITS/s  CALLS/s PROCESS", true);
 	assert_int_equal(s.frame.nr_processes, 3);
 	assert_string_equal(s.frame.processes[0].name, "7 worker");
 	assert_string_equal(s.frame.processes[1].name, "12 worker");
 	assert_string_equal(s.frame.processes[2].name, "[all other processes]");
 	s.view.level = TOP_PROCESSES;
 	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
-	expect_has(&s, "  70.0 ms        5 7 worker", true);
+	expect_has(&s, "  70.0 ms  2.93 KiB        5        9 7 worker", true);
+	expect_has(&s, "  10.0 ms         -        1        - 12 worker", true);
+	s.view.sort = TOP_CALLS;
+	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
 	s.view.sort = TOP_NAME;
 	ORDER(&s, "12 worker", "7 worker", "[all other processes]");
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL;"

@@ -378,6 +378,16 @@ static void put_models(struct tree *t, const struct model *m, const struct model
 	tree_end(t);
 }
 
+static void put_identity(struct tree *t, const struct model_job *job)
+{
+	tree_name(t, "kind", &job->kind);
+	tree_name(t, "external_id", &job->external_id);
+	tree_opt_int(t, "uid", job->uid);
+	tree_name(t, "step", &job->step);
+	tree_name(t, "job_name", &job->job_name);
+	tree_name(t, "partition", &job->partition);
+}
+
 static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	int64_t page_size = m->run.page_size_bytes.value;
@@ -388,6 +398,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_name(t, "name", &job->name);
 	tree_mark(t, "other", model_others(job));
 	tree_name(t, "selector", &job->selector);
+	put_identity(t, job);
 	tree_opt_int(t, "processes", job->processes);
 	tree_opt_int(t, "alive_at_end", job->alive);
 	tree_opt_int(t, "oom_kills", job->oom_kills);

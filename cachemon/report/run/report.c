@@ -12,6 +12,7 @@
 #include "cachemon/db/db_read.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/model/model_load.h"
+#include "cachemon/model/model_rows.h"
 #include "cachemon/access/publish.h"
 #include "cachemon/report/run/sections.h"
 #include "cachemon/base/cleanup.h"
@@ -101,40 +102,54 @@ struct doc report_doc(enum report_format format, FILE *out)
 	}
 }
 
-static size_t count_lines(const char *text)
+static size_t count_lines(const char *from, const char *to)
 {
 	size_t ret = 0;
 
-	for (; *text; text++)
-		ret += *text == '\n';
+	for (; from < to; from++)
+		ret += *from == '\n';
 	return ret;
 }
 
-/* On a terminal, as many fixes as leave the title in view above the prompt, and at least one. */
+/* How many of the fixes leave the title in view above the prompt, and at least one. */
+static size_t fixes_in_view(const char *text, long end, const long *fix_ends, size_t nr,
+			    size_t rows)
+{
+	size_t lines = count_lines(text, text + end) + SECTIONS_SCREEN_END;
+
+	for (; nr > 1 && rows && lines >= rows; nr--)
+		lines -= count_lines(text + fix_ends[nr - 2], text + fix_ends[nr - 1]);
+	return nr;
+}
+
 static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
 {
-	size_t columns, rows = SIZE_MAX;
-	char *text = NULL;
-	int ret = 0;
+	long fix_ends[SECTIONS_FIXES] = {0}, end, from = 0, to = 0;
+	size_t columns, rows = SIZE_MAX, nr, shown;
+	struct text_builder b;
+	struct doc d = doc_screen(text_begin(&b));
+	char *text;
+	int ret;
 
+	if (!d.out)
+		return -ENOMEM;
 	terminal_size(out, &columns, &rows);
-	for (size_t fixes = SECTIONS_FIXES; fixes && !ret; fixes--) {
-		struct text_builder b;
-		struct doc d;
-
-		free(text);
-		d = doc_screen(text_begin(&b));
-		d.looks_like = out;
-		if (d.out)
-			sections_screen(&d, m, o->again ?: "", fixes);
-		ret = d.out ? doc_end(&d) : -ENOMEM;
-		text = text_end(&b);
-		if (!ret && !text)
-			ret = -ENOMEM;
-		if (!ret && (!rows || count_lines(text) < rows))
-			break;
+	d.looks_like = out;
+	d.step_ends = fix_ends;
+	nr = sections_screen(&d, m);
+	end = doc_position(&d);
+	shown = fixes_in_view(b.text, end, fix_ends, nr, rows);
+	if (shown < nr) {
+		from = fix_ends[shown - 1];
+		to = fix_ends[nr - 1];
 	}
-	if (!ret && fputs(text, out) == EOF)
+	sections_screen_end(&d, m, o->again ?: "", shown);
+	ret = doc_end(&d);
+	text = text_end(&b);
+	if (!ret && !text)
+		ret = -ENOMEM;
+	if (!ret &&
+	    (fwrite(text, 1, (size_t)from, out) != (size_t)from || fputs(text + to, out) == EOF))
 		ret = -EIO;
 	free(text);
 	return ret;
@@ -205,13 +220,22 @@ static int analyse_run(const struct report_options *options, sqlite3 *db, struct
 	return find_epochs_in_order(db, l, err);
 }
 
-static void hand_heads(const struct report_options *options, const struct analysis *a)
+static int hand_heads(const struct report_options *options, const struct analysis *a,
+		      struct errtext *err)
 {
-	for (size_t i = 0; options->on_head && i < a->nr_jobs; i++) {
+	_cleanup_free_ struct job_head *heads = NULL;
+
+	if (!options->on_heads || !a->nr_jobs)
+		return 0;
+	heads = calloc(a->nr_jobs, sizeof(*heads));
+	if (!heads)
+		return model_no_memory(err);
+	for (size_t i = 0; i < a->nr_jobs; i++) {
 		const struct analysis_job *job = &a->jobs[i];
 		const struct analysis_grade *grade = &job->grades[GRADE_OVERALL];
 		const struct rule *first = job->nr_findings ? job->findings[0].rule : NULL;
-		const struct report_head head = {
+
+		heads[i] = (struct job_head){
 			.job_id = job->id,
 			.answer = analysis_answers[analysis_answer(a, job)],
 			.grade = grade->letter,
@@ -219,9 +243,9 @@ static void hand_heads(const struct report_options *options, const struct analys
 			.finding = first ? first->id : NULL,
 			.title = first ? first->title : NULL,
 		};
-
-		options->on_head(options->on_head_arg, &head);
 	}
+	options->on_heads(options->on_heads_arg, heads, a->nr_jobs);
+	return 0;
 }
 
 static int add_words(const struct report_options *options, struct loaded *l, struct errtext *err)
@@ -261,7 +285,7 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
 	if (!ret)
-		hand_heads(options, &ret_loaded->analysis);
+		ret = hand_heads(options, &ret_loaded->analysis, err);
 	if (!ret)
 		ret = add_words(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)

@@ -160,9 +160,10 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 	doc_put_table(d, &t);
 	if (alike)
 		doc_para(d,
-			 "%zu more settings differ from it by less than 1 %% or their error. "
-			 "--json lists them.",
-			 alike);
+			 "%zu more %s from it by less than 1 %% or their error. "
+			 "--json lists %s.",
+			 alike, alike == 1 ? "setting differs" : "settings differ",
+			 alike == 1 ? "it" : "them");
 }
 
 static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_t page_size_bytes)
