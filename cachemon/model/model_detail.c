@@ -218,3 +218,17 @@ const char *sizes_calls_mark(const struct model_advice_calls *files)
 {
 	return files->incomplete ? MARK_LEAST : NULL;
 }
+
+int model_detail_in_order(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err)
+{
+	struct model_detail *d = arena_alloc(&m->arena, sizeof(*d));
+	int ret;
+
+	if (!d)
+		return model_no_memory(err);
+	*d = *job->detail;
+	ret = model_epochs_in_order(db, m, job, &d->epochs, err);
+	if (!ret)
+		job->detail = d;
+	return ret;
+}

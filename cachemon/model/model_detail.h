@@ -82,4 +82,8 @@ void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t 
 /* Over all counted calls to these files. */
 const char *sizes_calls_mark(const struct model_advice_calls *files);
 
+/* A job with detail whose files are known to be read from the beginning to the end may have epochs
+ * that were not found without that. */
+int model_detail_in_order(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err);
+
 #endif

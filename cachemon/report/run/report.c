@@ -10,6 +10,7 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/data.h"
 #include "cachemon/db/db_read.h"
+#include "cachemon/model/model_detail.h"
 #include "cachemon/model/model_load.h"
 #include "cachemon/model/model_rows.h"
 #include "cachemon/access/publish.h"
@@ -168,6 +169,39 @@ static int write_doc(const struct report_options *o, const struct model *m, FILE
 	return doc_end(&d);
 }
 
+/* Files with at least this share of the bytes read. */
+static const double IN_ORDER_SHARE = 0.9;
+static const double PATTERN_SURE = 0.6;
+
+static bool reads_in_order(const struct analysis *a, const struct model_job *job)
+{
+	double all = (double)job->counts.c[C_read_bytes], in_order = 0;
+
+	for (size_t i = 0; i < job->nr_files; i++) {
+		const struct analysis_pattern *p = analysis_pattern_of(a, false, job->files[i].id);
+
+		if (p && p->confidence.value >= PATTERN_SURE &&
+		    (!strcmp(p->name, "sequential") || !strcmp(p->name, "reread")))
+			in_order += (double)job->files[i].counts.c[C_read_bytes];
+	}
+	return all > 0 && in_order >= IN_ORDER_SHARE * all;
+}
+
+/* The order of the reads of a large file is known only from its pattern. */
+static int find_epochs_in_order(sqlite3 *db, struct loaded *l, struct errtext *err)
+{
+	struct model *m = &l->model;
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < m->nr_jobs; i++) {
+		struct model_job *job = &m->jobs[i];
+
+		if (job->detail && reads_in_order(&l->analysis, job))
+			ret = model_detail_in_order(db, m, job, err);
+	}
+	return ret;
+}
+
 static int analyse_run(const struct report_options *options, sqlite3 *db, struct loaded *l,
 		       struct errtext *err)
 {
@@ -183,7 +217,7 @@ static int analyse_run(const struct report_options *options, sqlite3 *db, struct
 		progress_over(options->progress);
 	for (size_t i = 0; options->on_problem && i < l->analysis.rules.nr_problems; i++)
 		options->on_problem(options->on_problem_arg, l->analysis.rules.problems[i]);
-	return 0;
+	return find_epochs_in_order(db, l, err);
 }
 
 static int hand_heads(const struct report_options *options, const struct analysis *a,
