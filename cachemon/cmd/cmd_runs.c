@@ -255,6 +255,7 @@ static int show_runs(void *arg, const struct invoker *as, struct errtext *err)
 {
 	const struct options *o = arg;
 	const struct runs_options runs = {.db = o->args.report.db,
+					  .default_db = o->args.report.default_db,
 					  .format =
 						  o->reports ? REPORT_HTML : o->args.report.format,
 					  .out_path = o->args.report.out_path,

@@ -166,6 +166,7 @@ int report_args_run(struct report_args *args,
 	if (!args->report.db) {
 		ret = cmd_default_db(&inv, &default_db, &err);
 		args->report.db = default_db;
+		args->report.default_db = true;
 	}
 	if (!ret)
 		ret = cmd_rules(&inv, args->rules, &args->dirs, &err);

@@ -83,6 +83,7 @@ static int write_report(void *arg, struct errtext *err)
 	struct rule_dirs dirs = {0};
 	size_t problems = 0;
 	struct report_options options = {.db = run->db,
+					 .default_db = !run->o->db,
 					 .run_id = run->run_id,
 					 .files = REPORT_FILES_DEFAULT,
 					 .rules = &dirs,

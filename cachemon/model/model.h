@@ -131,7 +131,7 @@ struct analysis;
 struct wording;
 
 struct model {
-	const char *db; /* the name of its database, for commands; NULL: not known */
+	const char *db; /* the name of its database, for commands; NULL: the default one */
 	struct model_run run;
 	const struct analysis *analysis; /* the advisor's; NULL: no analysis */
 	const struct wording *wording;	 /* a language model's; NULL: none requested */

@@ -75,6 +75,20 @@ def above_the_fold(browser, pages):
 
 
 @page_case(part)
+def verdict_of_a_comparison(browser, pages):
+    """It stands out, and is visible without scrolling."""
+    browser.open(pages["compare"])
+    try:
+        for width, height in FOLDS:
+            browser.size(width, height)
+            bottom, weight = browser.js("const p = document.querySelector('#before-after + p');"
+                                        "return [p.getBoundingClientRect().bottom, +getComputedStyle(p).fontWeight]")
+            check(0 < bottom <= height and weight >= 600, f"{width}x{height}: ends at {bottom}, weight {weight}")
+    finally:
+        browser.size(1280)
+
+
+@page_case(part)
 def names_are_inert(browser, pages):
     """A name as it would be without any escaping: the policy of the page is enough."""
     browser.open(pages["rich"])

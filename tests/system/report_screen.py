@@ -3,6 +3,7 @@
 """`cachemon report` on terminals: one screen that leaves the prompt in view, everything through
 the user's pager, and the complete text otherwise."""
 
+import html
 import lzma
 import os
 import re
@@ -142,6 +143,31 @@ def pager(world, stack):
                              ("not there", (), {"PAGER": "/no/such/pager 2>/dev/null"})):
         equal(name, world.shown(stack, "--full", *words, **env), whole)
     equal("left early", world.shown(stack, "--full", PAGER="head -1"), whole.split("\n")[0] + "\n")
+
+
+@part.case
+def pages_keep_the_directories_of_the_database(world, stack):
+    """A page may be sent to others: its commands have the name of the database, and nothing of the
+    default one. Other formats have the path as it was given."""
+    def commands(verb, ending, *words, **env):
+        path = os.path.join(world.work, f"out.{ending}")
+        subprocess.run([world.cachemon, *verb, "-o", path, *words], check=True, capture_output=True,
+                       env={**world.env, **env})
+        with open(path, encoding="utf-8") as f:
+            text = html.unescape(f.read()).replace("<wbr>", "")
+        return text, re.findall(r"cachemon [a-z]+[^\n<]* --(?:run|reports) [^\n<]*", text)
+
+    del stack
+    for verb in (["report", "--run", "1"], ["report", "--run", "2"], ["runs"]):
+        for ending in ("html", "md"):
+            text, found = commands(verb, ending, "--db", world.db)
+            check(found and all(" --db train.db " in command for command in found), f"{verb}: {found}")
+            check(world.work not in text, f"{verb}: {world.work} in {ending}")
+            text, found = commands(verb, ending, CACHEMON_DB=world.db)
+            check(found and not any("--db" in command for command in found), f"{verb}, default: {found}")
+            check(world.work not in text, f"{verb}, default: {world.work} in {ending}")
+    for ending in ("txt", "json"):
+        check(f"--db {world.db} --run 1" in commands(["report", "--run", "1"], ending, "--db", world.db)[0], ending)
 
 
 @part.case

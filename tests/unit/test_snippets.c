@@ -144,8 +144,10 @@ static void test_run(void **state)
 	m.run.id = 17;
 	m.db = "my runs/a.db";
 	expect(&m, &job, &f, code, "cachemon whatif cache --db 'my runs/a.db' --run 17");
+	/* The default database needs no name. */
 	m.db = NULL;
-	expect(&m, &job, &f, code, NULL);
+	expect(&m, &job, &f, code, "cachemon whatif cache --run 17");
+	expect(&m, &job, &f, "sqlite3 %DB%", NULL);
 }
 
 static void test_limits(void **state)

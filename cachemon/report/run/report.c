@@ -155,6 +155,14 @@ static int write_screen(const struct report_options *o, const struct model *m, F
 	return ret;
 }
 
+const char *report_db_named(const char *db, bool default_db, enum report_format format)
+{
+	bool page = format == REPORT_HTML || format == REPORT_MARKDOWN;
+	const char *slash = page ? strrchr(db, '/') : NULL;
+
+	return default_db ? NULL : slash ? slash + 1 : db;
+}
+
 static int write_doc(const struct report_options *o, const struct model *m, FILE *out)
 {
 	struct doc d;
@@ -280,7 +288,7 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	ret = db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
-	ret_loaded->model.db = options->db;
+	ret_loaded->model.db = report_db_named(options->db, options->default_db, options->format);
 	if (!ret)
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);

@@ -34,6 +34,7 @@ enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
 struct report_options {
 	const char *db;
+	bool default_db; /* commands find it without its name */
 	int64_t run_id;	 /* or REPORT_RUN_LAST */
 	const char *job; /* NULL: all */
 	enum report_format format;
@@ -65,6 +66,10 @@ int report_format_of_path(const char *path, enum report_format *ret_format);
 bool report_format_of_pages(enum report_format format);
 /* A document in this format; text if it is not a document format. */
 struct doc report_doc(enum report_format format, FILE *out);
+
+/* What commands in a document name as the database; NULL: the default one. Pages may be sent to
+ * others, so they have only the file's name. */
+const char *report_db_named(const char *db, bool default_db, enum report_format format);
 
 int report_show(const struct report_options *options, FILE *out, struct errtext *err);
 /* Passes the model of a run to another consumer. use: 0 or -errno with a text. */

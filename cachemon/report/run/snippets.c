@@ -363,6 +363,9 @@ static int fill_run(const struct snippet_of *of, char **ret)
 	return text_print(ret, "%" PRId64, of->model->run.id);
 }
 
+/* Left out with the default database. */
+#define DB_OPTION " --db %DB%"
+
 static int fill_db(const struct snippet_of *of, char **ret)
 {
 	return of->model->db ? word_of(of->model->db, strlen(of->model->db), "", ret) : 0;
@@ -462,6 +465,10 @@ static int write_filled(FILE *out, const struct snippet_of *of, const char *code
 		char *value = NULL;
 		int e;
 
+		if (!of->model->db && !strncmp(at, DB_OPTION, strlen(DB_OPTION))) {
+			at += strlen(DB_OPTION);
+			continue;
+		}
 		if (!p && !end) {
 			putc(*at++, out);
 			continue;

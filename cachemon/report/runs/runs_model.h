@@ -38,7 +38,8 @@ struct runs_trend {
 };
 
 struct runs_model {
-	const char *db;
+	const char *db, *name; /* its path; its name, as in report_db_named() */
+	bool default_db;
 	struct opt_i64 size_bytes;
 	struct model_run *runs;
 	size_t nr_runs;

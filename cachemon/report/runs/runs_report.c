@@ -31,6 +31,8 @@ static int load_list(struct list *l, struct errtext *err)
 	if (!ret)
 		ret = runs_model_load(db, l->options->db, l->options->since_ns, &l->model, err);
 	sqlite3_close(db);
+	l->model.name = report_db_named(l->options->db, false, l->options->format);
+	l->model.default_db = l->options->default_db;
 	return ret;
 }
 
@@ -72,6 +74,7 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 			struct runs_job *j, struct errtext *err)
 {
 	struct report_options report = {.db = o->db,
+					.default_db = o->default_db,
 					.run_id = j->run->id,
 					.job = j->job->name.data,
 					.format = REPORT_HTML,

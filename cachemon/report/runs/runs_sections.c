@@ -10,7 +10,7 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/human.h"
-#include "cachemon/base/quote.h"
+#include "cachemon/report/run/report.h"
 #include "cachemon/report/run/findings.h"
 
 /* Runs that fit on a page, newest first. */
@@ -298,13 +298,14 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 /* The commands that make reports. */
 static void put_commands(struct doc *d, const struct runs_model *m)
 {
-	_cleanup_free_ char *db = NULL;
+	_cleanup_free_ char *db =
+		report_again(m->default_db ? NULL : m->name, REPORT_RUN_LAST, NULL);
 	_cleanup_free_ char *text = NULL;
 
-	if (quote_word(m->db, &db) < 0 || asprintf(&text,
-						   "cachemon report --db %s --run RUN -o run.html\n"
-						   "cachemon runs --db %s --reports DIR\n",
-						   db, db) < 0) {
+	if (!db || asprintf(&text,
+			    "cachemon report%s --run RUN -o run.html\n"
+			    "cachemon runs%s --reports DIR\n",
+			    db, db) < 0) {
 		text = NULL;
 		d->failed = true;
 		return;
@@ -324,7 +325,7 @@ static bool any_report(const struct runs_model *m)
 
 void runs_sections(struct doc *d, const struct runs_model *m, bool all)
 {
-	doc_begin(d, "%s: %zu run%s, %s", m->db, m->nr_runs, m->nr_runs == 1 ? "" : "s",
+	doc_begin(d, "%s: %zu run%s, %s", m->name, m->nr_runs, m->nr_runs == 1 ? "" : "s",
 		  show_bytes(m->size_bytes, false).s);
 	if (m->nr_trends) {
 		doc_part_begin(d, "jobs", false, "Jobs");
