@@ -278,8 +278,9 @@ static int waits_drain(struct sampler *s, int fd)
 {
 	struct file_key keys[SAMPLER_BATCH];
 	struct wait_row rows[SAMPLER_BATCH];
+	const struct sampler_batch b = {keys, rows, SAMPLER_BATCH, waits_take};
 
-	return sampler_drain(s, fd, &(struct sampler_batch){keys, rows, SAMPLER_BATCH, waits_take});
+	return sampler_drain(s, fd, &b);
 }
 
 /* Files that were named or renamed, without counts in this sample. */

@@ -51,9 +51,9 @@ static int evictors_drain(struct sampler *s, int fd)
 {
 	struct evictor_key keys[SAMPLER_BATCH];
 	uint64_t pages[SAMPLER_BATCH];
+	const struct sampler_batch b = {keys, pages, SAMPLER_BATCH, evictions_take};
 
-	return sampler_drain(s, fd,
-			     &(struct sampler_batch){keys, pages, SAMPLER_BATCH, evictions_take});
+	return sampler_drain(s, fd, &b);
 }
 
 /* The CPUs' last notes of it. */

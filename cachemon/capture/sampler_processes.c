@@ -25,9 +25,9 @@ int sampler_processes_drain(struct sampler *s, uint32_t generation)
 	struct process_row rows[SAMPLER_BATCH];
 	uint32_t pids[SAMPLER_BATCH];
 	int fd = bpf_map__fd(generation ? s->skel->maps.processes_b : s->skel->maps.processes_a);
+	const struct sampler_batch b = {pids, rows, SAMPLER_BATCH, processes_take};
 
-	return sampler_drain(s, fd,
-			     &(struct sampler_batch){pids, rows, SAMPLER_BATCH, processes_take});
+	return sampler_drain(s, fd, &b);
 }
 
 static int by_pid(const void *a, const void *b)

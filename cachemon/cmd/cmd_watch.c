@@ -90,9 +90,8 @@ static const struct option_spec options[] = {
 	  "Write a report at the end; the ending of the file name sets the format", 0},
 	 VALUE_FILE},
 	{{"metrics-file", OPT_METRICS, "FILE", 0,
-	  "Replace FILE once a second with the job's figures for Prometheus; a name ending in "
-	  ".prom "
-	  "in the directory of node_exporter's textfile collector",
+	  "Replace FILE once a second with the job's figures for Prometheus. FILE ends in .prom "
+	  "and is in the directory of the textfile collector of node_exporter",
 	  0},
 	 VALUE_FILE},
 	{{"rules", OPT_RULES, "DIR", 0,

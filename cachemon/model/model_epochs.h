@@ -38,7 +38,7 @@ struct model_epochs {
 /* For a watched job; call it before its counts are estimated. */
 int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 		      struct model_epochs *ret, struct errtext *err);
-/* Looks again if there are none: the job's files are known to be read from the beginning to the
+/* Looks again if it finds no epochs: the job's files are known to be read from the beginning to the
  * end. */
 int model_epochs_in_order(sqlite3 *db, struct model *m, const struct model_job *job,
 			  struct model_epochs *e, struct errtext *err);

@@ -35,7 +35,7 @@ struct watch_options {
 	const char *db;
 	const char *report;
 	const char *metrics_file; /* NULL: none */
-	const char *rules; /* of a site, for the report; NULL: the usual places alone */
+	const char *rules;	  /* of a site, for the report; NULL: the usual places alone */
 	uint64_t block_entries, row_entries; /* 0: by memory */
 	char **command;			     /* NULL: none */
 };

@@ -163,7 +163,7 @@ SELECT
 	r.unknown_pages,  -- pages reclaimed, by whom is not known
 	r.pages,  -- pages reclaimed
 	min(r.unknown_pages, b.returned_pages) AS returned_pages,
-		-- of the pages that came back after reclaim, at most this many have an unknown evictor
+		-- the most of the pages that came back after reclaim with an unknown evictor
 	printf('all known conditions hold, but who evicted %,d of the %,d reclaimed pages was not '
 		|| 'recorded',
 		r.unknown_pages, r.pages) AS why

@@ -86,7 +86,8 @@ def verb(w, stack):
 
 
 def pass_over(path, how, passes):
-    """Reads one file so many times, in order or at random, at a steady pace. Prints when each pass began."""
+    """Reads one file so many times, in order or at random, at a steady pace. Prints when each pass
+    began."""
     fd, piece = os.open(path, os.O_RDONLY), 16 * PAGE
     pieces = list(range(0, os.fstat(fd).st_size, piece))
     for _ in range(passes):

@@ -44,7 +44,7 @@ struct report_options {
 	bool advise;		       /* only the fixes, in full */
 	bool brief;		       /* as text: one screen */
 	const char *again; /* for a screen: options that name this database and run; NULL: none */
-	/* Receives errors of a site's rules, one line each; NULL: only the report has them. */
+	/* Receives errors of a site's rules, one line per call; NULL: only the report has them. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;
 	/* Adds a language model's text to the model, after all else is loaded; NULL: none. 0, or
@@ -67,7 +67,7 @@ bool report_format_of_pages(enum report_format format);
 /* A document in this format; text if it is not a document format. */
 struct doc report_doc(enum report_format format, FILE *out);
 
-/* What commands in a document name as the database; NULL: the default one. Pages may be sent to
+/* The database that commands in a document name; NULL: the default one. Pages may be sent to
  * others, so they have only the file's name. */
 const char *report_db_named(const char *db, bool default_db, enum report_format format);
 
