@@ -21,23 +21,6 @@ struct watch_metrics {
 	bool complained;
 };
 
-/* The word of --job KIND:NAME. */
-static const char *manager_of(const struct watch_run *run)
-{
-	static const char *const kinds[] = {
-		[SELECTOR_PID] = "pid",
-		[SELECTOR_CGROUP] = "cgroup",
-		[SELECTOR_SLURM] = "slurm",
-		[SELECTOR_UNIT] = "unit",
-		[SELECTOR_CONTAINER] = "container",
-		[SELECTOR_POD] = "pod",
-		[SELECTOR_VM] = "vm",
-		[SELECTOR_NAME] = "job",
-	};
-
-	return run->o->command ? "command" : kinds[run->o->request];
-}
-
 static const char *name_of(const struct watch_run *run)
 {
 	return run->o->job ?: run->selector.name;
@@ -86,7 +69,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 	size_t nr = ledger_nr_filesystems(run->ledger);
 	struct metrics_mount *mounts = calloc(nr, sizeof(*mounts));
 	struct metrics_job of = {
-		.manager = manager_of(run),
+		.manager = run->selector.identity.kind,
 		.jobid = id_of(run),
 		.name = name_of(run),
 		.running = !last,
