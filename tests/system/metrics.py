@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib import debian, machine, users  # noqa: E402
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, Reads, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
@@ -146,6 +146,20 @@ def without_the_read_hook(world, stack):
         check(f"cachemon_job_{name}_total" not in names, f"{name} was not measured")
     equal("misses", total(series, "job_misses_total"), totals["misses"])
     equal("live", value(series, "probe_live", role="read"), 0)
+
+
+@part.case
+def kind_of_a_job_found_by_name(world, stack):
+    name, metrics = f"cachemon-named-{os.getpid()}", world.tool.fresh(".prom")
+    root = machine.v2_root()
+    if not root:
+        raise Skipped("no cgroup v2 here")
+    machine.cgroup(stack, root, name)
+    watch = world.tool.watch(stack, ["--job", name, "--metrics-file", metrics])
+    watch.wait_intervals(1)
+    watch.interrupt()
+    watch.end()
+    equal("kind", value(read(metrics), "job_info", manager="cgroup", jobid=name), 1)
 
 
 @part.case
