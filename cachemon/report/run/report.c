@@ -109,7 +109,8 @@ static size_t count_lines(const char *text)
 	return ret;
 }
 
-/* On a terminal, as many fixes as leave the title in view above the prompt, and at least one. */
+/* On a terminal, as many fixes as leave the title in view above the prompt, and at least one, then
+ * tight. */
 static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
 {
 	size_t columns, rows = SIZE_MAX;
@@ -117,7 +118,7 @@ static int write_screen(const struct report_options *o, const struct model *m, F
 	int ret = 0;
 
 	terminal_size(out, &columns, &rows);
-	for (size_t fixes = SECTIONS_FIXES; fixes && !ret; fixes--) {
+	for (size_t left = SECTIONS_FIXES + 1; left && !ret; left--) {
 		struct text_builder b;
 		struct doc d;
 
@@ -125,7 +126,7 @@ static int write_screen(const struct report_options *o, const struct model *m, F
 		d = doc_screen(text_begin(&b));
 		d.looks_like = out;
 		if (d.out)
-			sections_screen(&d, m, o->again ?: "", fixes);
+			sections_screen(&d, m, o->again ?: "", left > 1 ? left - 1 : 1, left == 1);
 		ret = d.out ? doc_end(&d) : -ENOMEM;
 		text = text_end(&b);
 		if (!ret && !text)

@@ -15,9 +15,11 @@ void sections_report(struct doc *d, const struct model *m);
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
 /* A short report for a terminal, doc_begin() included; again: the command line's options for the
- * database, with a blank before it, or ""; fixes: the most to show. sections_screen.c: */
+ * database, with a blank before it, or ""; fixes: the most to show; tight: omits why measuring cost
+ * more than its budget. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
-void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes);
+void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes,
+		     bool tight);
 /* The head of a whole report: what was run, the verdict, the waiting, and what to fix first. */
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
 

@@ -208,13 +208,13 @@ static void put_fixes(struct doc *d, const struct model *m, const struct model_j
 	doc_put_steps(d, &t);
 }
 
-static void put_reads(struct doc *d, const struct model *m, const struct model_job *job)
+static void put_reads(struct doc *d, const struct model *m, const struct model_job *job, bool tight)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
 	if (out)
-		prose_reads(out, m, job);
+		prose_reads(out, m, job, !tight);
 	doc_para_text(d, text_end(&b));
 }
 
@@ -355,7 +355,8 @@ static bool not_started(const struct model *m, const struct model_job *job)
 	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
 }
 
-void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes)
+void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes,
+		     bool tight)
 {
 	const struct model_job *job = model_main_job(m);
 	size_t watched = count_watched(m);
@@ -367,7 +368,7 @@ void sections_screen(struct doc *d, const struct model *m, const char *again, si
 		doc_para(d, "The command could not be started.");
 	} else if (job && watched < 2) {
 		sections_judgement(d, m, job);
-		put_reads(d, m, job);
+		put_reads(d, m, job, tight);
 		put_figures(d, m, job, true);
 		put_fixes(d, m, job, fixes);
 	}
