@@ -95,7 +95,7 @@ enum {
 	{                                                                                          \
 		440, NR_process_madvise                                                            \
 	}
-/* The fourth argument is an offset, and the fifth its other half. */
+/* The fourth and the fifth argument are the two halves of an offset. */
 #define ARCH_COMPAT_AT_OFFSET(nr)                                                                  \
 	((nr) == COMPAT_pread64 || (nr) == COMPAT_pwrite64 || (nr) == COMPAT_preadv ||             \
 	 (nr) == COMPAT_pwritev || (nr) == COMPAT_preadv2 || (nr) == COMPAT_pwritev2)

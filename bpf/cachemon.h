@@ -163,7 +163,7 @@ struct file_row {
 	__u64 size_bytes; /* i_size when last seen */
 	__u64 size_since; /* monotonic ns when i_size was first seen with this value; 0: never */
 	__u32 flags;
-	__u32 touched; /* in a cell: a bit for each 8 counters that are not 0 since it was given */
+	__u32 touched; /* in a cell: a bit for each 8 counters that changed since the file got it */
 	__s64 c[C_NR];
 };
 
@@ -195,26 +195,26 @@ struct chunk {
 	__u32 stamp_ms;	   /* monotonic, modulo 2^32 */
 };
 
-/* The entry of the page state map: chunks side by side, so that who goes through a file finds the
- * next one in the cache. More of them would cost small files more memory than they save. */
+/* The entry of the page state map. Its chunks are adjacent, so that a program that walks a file
+ * finds the next one in the CPU's cache. More chunks per entry would waste memory on small
+ * files. */
 #define BLOCK_CHUNKS 4
 #define BLOCK_PAGES  (64 * BLOCK_CHUNKS)
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
 	__u32 going;	/* BLOCK_* */
-	__u32 advisers; /* ADVISER_*, 8 bits per chunk: all that ever prefetched a page of it */
+	__u32 advisers; /* ADVISER_*, 8 bits per chunk: the kinds of advice that ever prefetched a
+			   page of it */
 };
 
 /* Advice that brings in pages. If two kinds brought in pages of a chunk, their fates there cannot
  * be separated. */
 enum { ADVISER_FADVISE = 1, ADVISER_MADVISE = 2, ADVISER_READAHEAD = 4, ADVISER_BITS = 3 };
 
-/*
- * Dropping entries: the memory of a deleted element is reused at once, while a program may still
- * hold it. So the sweep marks entries that may go, waits for a grace period, and deletes those that
- * stayed untouched. A program that found an entry before the mark is done by then; one that finds
- * it later clears the mark first.
- */
+/* Deleting entries: the memory of a deleted element is reused at once, while a program may still
+ * use it. So the sweep marks the entries to delete, waits for a grace period, and deletes those
+ * that are still marked. A program that found an entry before the mark has ended by then; one that
+ * finds it later clears the mark first. */
 enum { BLOCK_STAYS, BLOCK_MAY_GO, BLOCK_GONE };
 
 /* Kinds and calls of advice. Values are on disk. */
@@ -248,14 +248,14 @@ struct advice_row {
 	/* Fates of the pages it brought in; with the unknown ones they add up to pages_brought. */
 	__u64 used, used_late, evicted_unused, untracked;
 	__s64 resident_unused;
-	__u64 mixed; /* fates outside these: another kind's, or unknown */
+	__u64 mixed; /* pages whose fate is unknown, or another kind's */
 
 	__u64 looked;	    /* calls whose range was checked when they began: level "calls" */
-	__u64 pages_cached; /* of the requested pages, those in the cache then */
+	__u64 pages_cached; /* requested pages that were cached when they began */
 
-	__u64 dropped_own; /* of the dropped pages, those that are tracked: the job's */
+	__u64 dropped_own; /* dropped pages that the job had added */
 	__u64 dropped_refaults;
-	__u64 dropped_refaults_others; /* others brought them back */
+	__u64 dropped_refaults_others; /* dropped pages that others brought back */
 };
 
 #define COMM_BYTES 16
@@ -283,7 +283,8 @@ struct evictor_run {
 	__u64 pages;
 };
 
-/* Pages that other processes added to the cache in one interval, which filled memory for kswapd. */
+/* Pages that other processes added to the cache in one interval: they filled the memory that kswapd
+ * had to free. */
 struct adder_key {
 	__u64 cgroup;
 	char comm[COMM_BYTES];
@@ -313,7 +314,7 @@ struct job_row {
 	__u64 sleeps[WAIT_BUCKETS];
 };
 
-/* Where a direct read ends, if hooks show it: one place per kind of direct read. */
+/* The places where hooks show the end of a direct read, one per kind of direct read. */
 enum direct_end {
 	DIRECT_DONE, /* in the filesystems' common code; or where it completes asynchronously: */
 	DIRECT_QUEUED,
@@ -322,7 +323,7 @@ enum direct_end {
 	DIRECT_FUSE,
 };
 
-/* Program runs, for the cost account: one slot a program. */
+/* Runs of each program, for the cost account. */
 enum event {
 	EV_READ,
 	EV_ADD,

@@ -9,8 +9,8 @@
 #include "bpf/cachemon.h"
 #include "bpf/trace.h"
 
-/* How far a call has filled its buffers: it continues in the same vector, in the same buffer
- * from the same start or in a later one. All 0: the hook does not show it. */
+/* How far a call has filled its buffers. The next event of the same call has the same vector, and
+ * is at the same buffer or a later one. All 0: the hook does not show it. */
 struct iter_place {
 	__u64 vector_end; /* address after its last element */
 	__u64 segment;	  /* address of the element, or of the only buffer */
@@ -47,9 +47,9 @@ struct task_state {
 	__u64 read_bytes_to; /* and of its end, as far as is known */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last checked */
 
-	/* Counted at the end of the call, as far as it returned data. */
+	/* Counted at the end of the call, for the part that returned data. */
 	__u64 due_id;	 /* ioac.syscr of it */
-	__u64 due_syscw; /* and ioac.syscw: a call that reads and writes changes both */
+	__u64 due_syscw; /* ioac.syscw of it: a call that reads and writes changes both */
 	__u64 due_pos;	 /* first byte of it */
 	__u64 due_page;	 /* first page of it that counts as a lookup */
 	__u64 due_bytes; /* upper limit; 0: all of the last call is counted */
@@ -68,7 +68,7 @@ struct task_state {
 	__u64 read_wait;	      /* 1 + page it last waited for; 0: none */
 	struct iter_place read_place; /* of an asynchronous call at its last event */
 
-	/* The row that takes its waits at its end; ino 0: none. */
+	/* The row in which the call's waits count at its end; ino 0: none. */
 	struct file_key wait_file;
 
 	/* The readahead window that is being filled. */
@@ -90,17 +90,17 @@ struct task_state {
 
 	/* Waiting for I/O. */
 	__u64 sleep_start_ns;
-	__u64 stall_ns; /* slept in the call or fault stall_id, not charged yet */
+	__u64 stall_ns; /* sleeps of the call or fault stall_id that are not charged yet */
 	__u64 stall_id;
 	__u32 stalls;
 	__u32 stall_kind;
-	__u32 sleeps[WAIT_BUCKETS]; /* the same ones by their length */
+	__u32 sleeps[WAIT_BUCKETS]; /* the same sleeps by length */
 
 	/* The last cause found by a costly check, and its key. */
 	__u64 cause_id;
 	__u32 cause;
 	__u32 reclaim; /* inside a reclaim scope: the owner */
-	__u32 scope;   /* 1 + cause of what is deleted inside a function that does nothing else */
+	__u32 scope;   /* 1 + cause, inside a function that only evicts pages */
 	/* The last advice call that moved pages: its kind (0: unknown) and its number. */
 	__u16 advice_kind;
 	__u16 advice_call;
@@ -119,11 +119,11 @@ struct task_state {
 	__u64 process_due_ns; /* CPU time at which the next switch adds them */
 	__u64 process_epoch;  /* or that begins a later generation than this one */
 
-	__u64 fault_address; /* the last one of the task that was not mapped */
+	__u64 fault_address; /* of the task's last page fault */
 	__u64 trace_advice;  /* the last advice call in the traces */
 };
 
-#define NR_URING 4096 /* a power of two, in sets of URING_WAYS: reads in flight that hash alike */
+#define NR_URING 4096 /* reads in flight, in sets of one hash; a power of two */
 
 /*
  * Reads submitted to io_uring, by process and last page. The submitter, task work or a worker
@@ -152,11 +152,9 @@ struct cell {
 #define CELLS_FILES 8
 enum { CELL_OTHERS = CELLS_FILES, CELLS_NR };
 
-/*
- * Whole reads of the file that the running task of the job reads, in front of its cell, so that a
- * read of cached pages touches as little memory as possible. One per CPU; with more than
- * NR_TALLY_CPUS none is used, and each read takes the full path.
- */
+/* Counts whole reads of the running task's current file, in front of the file's cell, so that a
+ * read of cached pages touches as little memory as possible. One per CPU; if there are more than
+ * NR_TALLY_CPUS, none is used, and each read takes the full path. */
 #define NR_TALLY_CPUS 1024
 struct tally {
 	__u64 mapping; /* mapping whose reads it takes; 0: the next read takes the full path */
@@ -182,15 +180,14 @@ struct tally {
 	__u64 call_end;
 
 	/* For the CPU, whichever task reads. */
-	__u64 loaded;	/* struct live has the state of the running task, or several CPUs share the
-			 * tally; 0: the task is outside the job */
+	__u64 loaded;	/* struct live has the running task, or several CPUs share the tally */
 	__u64 switches; /* switches between such tasks, which are ignored */
 	__u64 scratch;	/* as in struct live */
 	__u64 own;	/* it belongs to the job, or several CPUs share the tally */
 	__u64 unused[10];
 };
 
-/* After its generation has ended it belongs to the sweep, until the sweep returns it. */
+/* After the end of its generation a cell belongs to the sweep, until the sweep has emptied it. */
 enum { TALLY_FREE, TALLY_A, TALLY_B };
 
 /* A read call as seen by a function: what it still has to read. */
@@ -210,8 +207,7 @@ struct live {
 	__u32 pad;		   /* for order_reads() and order_writes() */
 	struct task_state s;	   /* what each read needs comes first */
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
-	__u64 runs[JOB_NR][EV_NR]; /* program runs in the tasks of each job, without those of
-				    * tallies */
+	__u64 runs[JOB_NR][EV_NR]; /* of programs, in the tasks of each job; tallies have theirs */
 	struct read_now now;
 	__u32 moves; /* shared.moves at the last refresh for these */
 	__u32 pad2;

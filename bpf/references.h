@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which pages are in the sample of references, and the messages about references. Both sides
- * compute the hash; owns its arithmetic and the layouts. A page is in the sample if the hash of
- * (device, inode, generation, page index) is not above a bound that only falls. The whole file key
- * goes into a seed, once. The hash of a page is the square, modulo 2^64, of seed ^ index * step.
- * Neighbours and equal strides are sampled as often as chance would, for four instructions. (With a
- * sum instead of the exclusive or, files with too many or too few sampled pages would be eight
- * times as frequent.) The upper half is recorded.
- */
+/* The sample of references: which pages it contains, and the messages about them. Owns the hash,
+ * which programs and user space both compute, and the layouts. A page is in the sample if its hash
+ * is at most a bound, which only falls. The hash is the upper half of the square, modulo 2^64, of
+ * seed ^ index * step; the seed comes from device, inode and generation. It takes four instructions
+ * and samples neighbours and strides as often as chance would. (With a sum instead of the exclusive
+ * or, eight times as many files would have too many or too few sampled pages.) */
 #ifndef CACHEMON_REFERENCES_H
 #define CACHEMON_REFERENCES_H
 
 #include "bpf/cachemon.h"
 
-/* Odd, and a constant that one instruction holds: 2^32 over the golden ratio, as a negative. */
+/* 2^32 / golden ratio, as a negative number: odd, and short enough for one instruction. */
 #define REFERENCE_STEP (-1640531535LL)
 
 #define REFERENCES_ALL	(~0ULL) /* a bound: every page is in the sample */
@@ -37,8 +34,8 @@
 /* Records until user space is woken; it polls 20 times a second anyway. */
 #define REFERENCES_WAKE 4096
 
-/* The generation of the row in which the lookup counts, so that the references of an interval
- * are those that it counted. */
+/* The generation of the row in which the lookup counts, so that references and counts belong to the
+ * same interval. */
 enum { REFERENCE_REMOVED = 1, REFERENCE_B = 2, REFERENCE_FLAG_BITS = 2 };
 
 struct reference_record {

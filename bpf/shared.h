@@ -8,20 +8,18 @@
 
 #include "bpf/live.h"
 
-/*
- * Pages of open fate, by hash of the inode: the hit path looks up no chunk while the inode's slot
- * has none. Inodes share slots; a collision costs a lookup, never a count. The high half counts
- * adds and evictions: a range that was checked need not be checked again until it changes, and the
- * file is still the same.
- */
+/* The number of pages with an open fate, by hash of the inode: while it is 0, the hit path looks up
+ * no chunk. Inodes share slots; a collision costs a lookup, never a wrong count. The high half
+ * counts adds and evictions: until it changes, a checked range need not be checked again, and the
+ * file is still the same. */
 #define NR_OUTSTANDING	16384
 #define OUTSTANDING_ADD (1ull << 32)
 
-/* Files that the job uses, by hash of the inode number; 0: none of them. */
+/* The number of files that the job uses, by hash of the inode number. */
 #define NR_USED_FILES 65536
 
-/* The number of the job's tasks per hash: a task whose slot has none is outside the job, as far
- * as any event has shown. A collision only costs a longer path. */
+/* The number of the job's tasks by hash of the task: if it is 0, no event has shown the task to be
+ * in the job. A collision only costs a longer path. */
 #define NR_MEMBERS 16384
 
 /* The sample of references; bpf/references.h. The running CPU's tally has its own copy of the
@@ -49,8 +47,8 @@ struct shared {
 	volatile __u32 listing;	     /* the iterator only records in parents which processes belong
 				      * to the job */
 	volatile __u32 seeding;	     /* the job's processes are being found: parents are recorded */
-	volatile __u32 sweeping;     /* entries of the page state are being dropped */
-	volatile __u32 calibrating;  /* the job is its seeds, whatever its kind will be */
+	volatile __u32 sweeping;     /* entries of the page state are being deleted */
+	volatile __u32 calibrating;  /* only the seeds are the job for now, whatever its kind */
 	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached, while it is
 				      * attached */
 	volatile __u32 rings_unseen; /* the job waited for a ring while it was off */
@@ -72,7 +70,7 @@ struct shared {
 	__u32 truncated_pages;	      /* removed with the end of their file, not evicted */
 	volatile __u32 evictors_used; /* entries in use in the active generation */
 	volatile __u32
-		evictors_shed; /* no evictor is recorded: all count as those without an entry */
+		evictors_shed; /* evictors are not recorded: all pages count in evictors_full */
 	__u32 pad;
 	__u64 evictors_full[EVICT_NR]; /* pages whose evictor got no entry */
 	__u64 adders_full;	       /* pages of others whose adder got no entry */
@@ -118,8 +116,9 @@ struct config {
 	__u64 bio_ends[BIO_END_NR];
 };
 
-/* While the job's processes are being found: a process's parent, and the first of its line,
- * whose fork nobody saw: itself, if it was recorded as a parent. Process ids. */
+/* While the job's processes are being found: the process ids of a process's parent, and of its
+ * oldest known ancestor, whose fork was not seen (the process itself, if it was recorded as a
+ * parent). */
 struct seed_note {
 	__u32 parent;
 	__u32 line;

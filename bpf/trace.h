@@ -13,10 +13,10 @@
 #define NR_STRATA	 8     /* strata of sizes: below 16 KiB, 128 KiB, 1 MiB, ... 4 GiB, above */
 #define STRATUM_FILES	 8     /* files traced at a time in each: those with the lowest hashes */
 #define TRACE_EVENTS_MAX 65536 /* events per file; later ones are not recorded */
-/* Maximum reads in a row without a window, an added or a removed page: later reads are hits,
- * each of which costs ten times a plain one. */
+/* Maximum reads in a row without a window, an added or a removed page. Such reads are hits, and
+ * recording one costs ten times a plain hit. */
 #define TRACE_QUIET_MAX	 8192
-#define TRACE_BURST_MAX	 100000 /* events between two samples; after these no file is chosen */
+#define TRACE_BURST_MAX	 100000 /* events between two samples; with more, no file is chosen */
 #define TRACE_RING_BYTES (4 << 20)
 
 /* Values as those of enum trace_kind and enum trace_hook; NOTE_BEGIN is not stored. */
@@ -103,7 +103,7 @@ enum traced_state {
 	TRACED_ENDED = 5,
 };
 
-/* By file_key. */
+/* The state of a file that is or was traced; a map value by file_key. */
 struct traced {
 	__u32 number;
 	__u32 state;
@@ -123,8 +123,8 @@ struct trace_pick {
 	__u32 stratum;
 };
 
-/* Details of an event before it is sent, besides its arguments, and values that do not fit on
- * the stack. */
+/* Details of an event before it is sent, in addition to its arguments, and values that do not fit
+ * on the stack. */
 struct trace_note {
 	__u64 file;
 	struct trace_vma vma;

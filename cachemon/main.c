@@ -74,7 +74,7 @@ static int run_verb(const struct verb_spec *v, int argc, char **argv)
 {
 	struct errtext err = {""};
 
-	/* Comes before anything that the caller has named. */
+	/* Runs before anything is opened that the caller named. */
 	if (!v->measures && invoker_become(&err)) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;

@@ -6,7 +6,7 @@
 -- and decrements. In a row that began to count while a page or window already existed they may be
 -- negative; such a figure is not known.
 
-PRAGMA application_id = 1667330920;             -- 'cach': tells our databases from others
+PRAGMA application_id = 1667330920;             -- 'cach': identifies databases of cachemon
 
 CREATE TABLE run (
 	id INTEGER PRIMARY KEY,
@@ -17,10 +17,10 @@ CREATE TABLE run (
 	arch TEXT NOT NULL,
 	started_ns INTEGER NOT NULL,            -- CLOCK_REALTIME at the start;
 	                                        -- other times are monotonic
-	duration_ns INTEGER NOT NULL DEFAULT 0 CHECK (duration_ns >= 0), -- as of the last interval
+	duration_ns INTEGER NOT NULL DEFAULT 0 CHECK (duration_ns >= 0), -- until the last interval
 	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'complete', 'cut')),
-	                                        -- open: still written, or its writer was killed;
-	                                        -- cut: its writer has ended
+	                                        -- open: being written, or its writer was killed;
+	                                        -- cut: its writer was found to be gone
 	-- The process that writes the run: while it lives, the run is not cut.
 	writer_boot TEXT NOT NULL,              -- random/boot_id
 	writer_pidns INTEGER NOT NULL,          -- inode of its pid namespace; 0: not known
@@ -38,7 +38,7 @@ CREATE TABLE run (
 	exit_status INTEGER,
 	                                        -- of the command, as in a shell; NULL: no command
 	                                        -- or still running
-	-- Overhead, absolute as of the last interval. NULL: an event ran whose cost is not known.
+	-- Overhead from the start to the last interval. NULL: the cost of some event is not known.
 	cost_cpu_ns INTEGER,
 	cost_probe_cpu_ns INTEGER,
 	cost_collector_cpu_ns INTEGER,

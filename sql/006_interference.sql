@@ -25,8 +25,8 @@ CREATE TABLE interference (
 
 CREATE INDEX interference_of_job ON interference (job_id);
 
--- Fates of the pages that these calls brought, which add up to pages_brought. NULL: not followed,
--- or calls of two kinds brought neighbouring pages.
+-- Fates of the pages that these calls brought in; they add up to pages_brought. NULL: not followed,
+-- or calls of two kinds brought in neighbouring pages.
 ALTER TABLE advice ADD COLUMN used INTEGER CHECK (used >= 0);
 ALTER TABLE advice ADD COLUMN used_late INTEGER CHECK (used_late >= 0);
 ALTER TABLE advice ADD COLUMN evicted_unused INTEGER CHECK (evicted_unused >= 0);
@@ -34,7 +34,7 @@ ALTER TABLE advice ADD COLUMN resident_unused INTEGER CHECK (resident_unused >= 
 ALTER TABLE advice ADD COLUMN untracked INTEGER CHECK (untracked >= 0);
 -- Requested pages that were in the cache at the call, for every kind (advice_mode calls).
 ALTER TABLE advice ADD COLUMN cached_pages INTEGER CHECK (cached_pages >= 0);
--- The same for calls that bring pages: requests without effect. The kernel left out pages_asked -
+-- The same for calls that bring in pages: requests without effect. The kernel skipped pages_asked -
 -- pages_brought - redundant_pages.
 ALTER TABLE advice ADD COLUMN redundant_pages INTEGER CHECK (redundant_pages >= 0);
 -- Pages that DONTNEED dropped and that came back in any way.

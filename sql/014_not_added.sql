@@ -2,7 +2,7 @@
 -- Schema 14. An eviction from a file that the job uses counts for the job, whichever process added
 -- the page. Runs from before counted only pages that the job had added, and have NULL here.
 
--- The part of all evicted_* together whose pages the job had not added itself.
+-- Evicted pages, of all causes, that the job had not added itself.
 ALTER TABLE job ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);
 ALTER TABLE directory ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);
 ALTER TABLE file ADD COLUMN evicted_not_added INTEGER CHECK (evicted_not_added >= 0);

@@ -2,7 +2,7 @@
 -- Schema 19. How long each sleep for the page cache was, and how long reads took on the devices.
 -- Older runs have no rows of the first, and NULL in the second.
 
--- The sleeps that stalls counts, by length; an empty bucket has no row. Absent if stalls is absent.
+-- The sleeps counted in stalls, by length; an empty bucket has no row. Absent if stalls is absent.
 CREATE TABLE wait_histogram (
 	job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE,
 	from_ns INTEGER NOT NULL CHECK (from_ns >= 0),

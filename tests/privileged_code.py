@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# They become the invoker themselves, before anything else.
+# These verbs become the invoker before they do anything else.
 BECOME = {"run_top"}
 KEPT = re.compile(r"\.(text|data|rodata|bss|init|fini)")
 

@@ -145,20 +145,25 @@ static bool serves_badly(const struct analysis_job *job)
 	return (overall && *overall > 'C') || (stall && *stall > 'C');
 }
 
+static bool is_judged(const struct analysis *a, const struct analysis_job *job)
+{
+	for (size_t i = 0; i < a->nr_unjudged; i++)
+		if (a->unjudged[i].job_id == job->id)
+			return false;
+	return true;
+}
+
 enum analysis_answer analysis_answer(const struct analysis *a, const struct analysis_job *job)
 {
 	if (job->nr_fixes)
 		return ANSWER_FIX;
 	if (is_found(job, "too-little-data"))
 		return ANSWER_TOO_LITTLE;
+	/* A rule that could not be judged may explain the grade. */
 	if (serves_badly(job))
-		return ANSWER_UNEXPLAINED;
-	if (is_found(job, "nothing-wrong"))
-		return ANSWER_NOTHING;
-	for (size_t i = 0; i < a->nr_unjudged; i++)
-		if (a->unjudged[i].job_id == job->id)
-			return ANSWER_UNKNOWN;
-	return ANSWER_NOTHING;
+		return is_judged(a, job) ? ANSWER_UNEXPLAINED : ANSWER_UNKNOWN;
+	return is_found(job, "nothing-wrong") || is_judged(a, job) ? ANSWER_NOTHING
+								   : ANSWER_UNKNOWN;
 }
 
 static bool is_or_holds(const struct finding *f, const struct rule *rule)

@@ -44,7 +44,7 @@ static const char curve_tables[] =
 	" reason TEXT);";	/* of the second opinion, or of the break */
 
 static const char mae_note[] =
-	"mean error at most 0.01 at 8192 sampled pages, against exact LRU of five traces";
+	"mean error at most 0.01 with 8192 sampled pages, compared with exact LRU on five traces";
 
 #define CURVE	  "a miss-ratio curve"
 #define READAHEAD "what other settings would do"

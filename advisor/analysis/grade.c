@@ -9,6 +9,7 @@
 #include "cachemon/base/human.h"
 
 const char *const grade_names[GRADE_NR] = {"overall", "hits", "prefetch", "eviction", "stall"};
+const char *const grade_titles[GRADE_NR] = {"overall", "reuse", "prefetch", "eviction", "stall"};
 
 /* The lowest score of each grade. */
 static const struct {
@@ -211,18 +212,18 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 		sum += weights[i] * g[i].score.value;
 		weight += weights[i];
 		n += snprintf(all->formula + n, sizeof(all->formula) - (size_t)n,
-			      "%s %s %.4f (weight %.1f)", n > 7 ? "," : "", grade_names[i],
+			      "%s %s %.4f (weight %.1f)", n > 7 ? "," : "", grade_titles[i],
 			      g[i].score.value, weights[i]);
 	}
 	/* Two of the four grades are missing, so the mean of the rest is not comparable. */
 	if (in->sliced) {
-		refuse_score(all, "reads were watched in slices, so hits and prefetch cannot be "
+		refuse_score(all, "reads were watched in slices, so reuse and prefetch cannot be "
 				  "graded; --level full grades all");
 		return;
 	}
 	if (!in->lookups.known && !g[GRADE_PREFETCH].score.known && weight > 0) {
-		refuse_score(all, "hits and prefetch were not measured, and the other grades alone "
-				  "do not grade the job; --level full grades all");
+		refuse_score(all, "reuse and prefetch were not measured, and the other grades are "
+				  "not enough to grade the job; --level full grades all");
 		return;
 	}
 	if (weight <= 0) {
@@ -231,8 +232,8 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 	}
 	if (in->touches.known && in->touches.value < in->touches_min && in->added_pages.known &&
 	    in->added_pages.value < GRADE_START_TOUCHES) {
-		refuse_score(all,
-			     "too few pages were used; starting its programs alone takes more");
+		refuse_score(all, "too few pages were used to grade the job: starting its programs "
+				  "alone uses more");
 		return;
 	}
 	all->score = (struct opt_f64){sum / weight, true};

@@ -21,7 +21,9 @@ enum grade_kind {
 	GRADE_NR
 };
 
-extern const char *const grade_names[GRADE_NR];
+extern const char *const grade_names[GRADE_NR]; /* keys */
+/* For people: GRADE_HITS is "reuse", which is not the hit ratio. */
+extern const char *const grade_titles[GRADE_NR];
 
 /* Pages, ratios 0..1, nanoseconds. Absent: not measured. */
 struct grade_input {

@@ -2,6 +2,7 @@
 #include "advisor/analysis/job_curve.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +70,12 @@ static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
 {
 	*c = (struct curve_counted){-1, -1, -1, -1, -1, -1};
 	if (v[MISSED] >= 0 && v[LOOKUPS] > 0) {
-		c->miss_low = v[MISSED] / v[LOOKUPS];
-		c->miss_high = (v[MISSED] + (v[UNTRACKED] > 0 ? v[UNTRACKED] : 0)) / v[LOOKUPS];
+		double most = v[MISSED] + (v[UNTRACKED] > 0 ? v[UNTRACKED] : 0);
+
+		/* Faults, and readers of one page at the same time, fetch more than is looked up.
+		 */
+		c->miss_low = fmin(v[MISSED] / v[LOOKUPS], 1);
+		c->miss_high = fmin(most / v[LOOKUPS], 1);
 	}
 	c->refaults = v[REFAULTS];
 	if (v[REFAULTS] > 0 && v[DISTANCE] >= 0)

@@ -13,7 +13,7 @@
 #define COUNT "%" PRId64
 
 /* The smallest share for which a word is right; docs/advisor.md publishes them. */
-static const double REDUNDANT_FROM = 0.9; /* of the pages asked for */
+static const double REDUNDANT_FROM = 0.9; /* of the requested pages */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
 static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
 static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought; of the windows: without
@@ -200,13 +200,12 @@ static enum verdict by_pattern(const struct verdict_standing *in, const char *br
 			"the access pattern (%s) does not show what readahead would have fetched",
 			in->pattern ? in->pattern : "unknown");
 	if (share < CUT_BELOW)
-		return say_verdict(
-			why, VERDICT_CUT_SHORT,
-			"it is read in no order, but only %.0f %% of its windows were without "
-			"readahead",
-			100 * share);
+		return say_verdict(why, VERDICT_CUT_SHORT,
+				   "it is read out of order, but only %.0f %% of its windows were "
+				   "opened without readahead",
+				   100 * share);
 	return say_verdict(why, VERDICT_HELPED,
-			   "it is read in no order (%s), and " COUNT " %s without readahead",
+			   "it is read out of order (%s), and " COUNT " %s without readahead",
 			   in->pattern, number, brought);
 }
 
@@ -246,15 +245,14 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 	share = (double)in->windows_forced.value / all;
 	if (share < IN_FORCE_FROM)
 		return say_verdict(why, VERDICT_NO_EFFECT,
-				   COUNT
-				   " readahead windows were opened despite the advice, and " COUNT
-				   " reads did without",
+				   COUNT " readahead windows were opened despite the advice; " COUNT
+					 " reads did without",
 				   in->windows_read_ahead.value, in->windows_forced.value);
 	return by_pattern(in, "reads fetched only their pages", in->windows_forced.value, share,
 			  why);
 }
 
-/* Its windows were larger: judges the fate of what they brought. */
+/* The advised windows were larger: judges the fate of the pages they brought in. */
 static enum verdict judge_larger(const struct verdict_standing *in, char why[VERDICT_WHY_MAX])
 {
 	struct opt_i64 used = opt_add(in->used, in->used_late);

@@ -46,7 +46,7 @@ enum verdict verdict_of(const struct verdict_input *in, char ret_why[VERDICT_WHY
 
 /* For the file that was advised, over the whole run; absent if not measured. */
 struct verdict_standing {
-	const char *kind;    /* random sequential noreuse normal */
+	const char *kind;    /* "random", "sequential", "noreuse" or "normal" */
 	bool mapping;	     /* madvise: for a mapping; else for an open file */
 	bool has_file;	     /* the file has its own row; else everything below is absent */
 	const char *pattern; /* NULL: none */

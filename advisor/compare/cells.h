@@ -30,7 +30,7 @@ int cells_values(const struct compare_series *s, size_t nr_cells, double *ret_va
 		 double *ret_ratio);
 
 double cells_mean(const double *x, size_t nr);
-/* Their standard deviation; 0 for a single value. */
+/* The standard deviation of x; 0 for a single value. */
 double cells_spread(const double *x, size_t nr);
 
 #endif

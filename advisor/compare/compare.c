@@ -87,14 +87,12 @@ static bool work_known(const struct compare_interval *in, enum compare_work work
 /* Up to this difference, equal shares of the work are the same part of the job in both runs. */
 #define SAME_WORK 1.1
 
-/* Fewer faults cannot divide a run: if readahead is always in time, they only occur at the
+/* Too few faults cannot divide a run: if readahead is always in time, they only occur at the
  * start. */
 enum { FAULTS_MIN = 20 };
 
-/*
- * Bytes measure the work of a run that reads most of the time and gets most of its data by reads.
- * Pages that faults bring in are in no byte count.
- */
+/* Bytes measure the work of a run that reads most of the time and gets most of its data by reads.
+ * No byte count includes the pages that faults bring in. */
 static bool work_fits(const struct compare_run *run, enum compare_work work)
 {
 	static const struct compare_sum mapped = {1, {C_prefetched_mmap_around}};
@@ -197,7 +195,8 @@ double compare_relevant(const struct compare_result *r, const struct compare_row
 		    least_relevant(r, row->metric, page_bytes));
 }
 
-/* It covers only part of the run, or too many pages are unknown, so there is no share. */
+/* Known fates cover only a part of the run, or too many pages have no known fate: there is no
+ * share. */
 static bool fates_unknown(const struct compare_run *run)
 {
 	static const struct compare_sum untracked = COMPARE_SUM(OPEN_fates_unknown);

@@ -31,12 +31,10 @@ static double mean_of(const double *x, size_t from, size_t to)
 	return cells_mean(x + from, to - from);
 }
 
-/*
- * A beginning of the job shows in both runs. A step in only one run may be a burst that came first
- * by chance; treating it as a phase would create a difference that nothing contradicts. But the
- * rest, which is longer, may really differ and then only one run has a beginning: a run that gets
- * warm shows a step, and a run that never gets warm does not.
- */
+/* The job's beginning shows in both runs. A step in only one run may be a burst that came first by
+ * chance; treating it as a phase would create a difference that nothing contradicts. But if the
+ * longer rest really differs, only one run may have a beginning: a run that gets warm shows a step,
+ * and a run that never gets warm does not. */
 static bool is_of_both(const double *a, const double *b, size_t at, size_t nr)
 {
 	double step_a = mean_of(a, 0, at) - mean_of(a, at, nr);
@@ -80,7 +78,7 @@ static struct phases phases_of(const double *a, const double *b, size_t nr)
 	return ret;
 }
 
-/* Variance of the mean of n values of a first-order process of variance 1. */
+/* The variance of the mean of n values of a first-order process with variance 1. */
 static double variance_of_mean(double phi, double n)
 {
 	return (1 + phi) / (1 - phi) / n -

@@ -29,7 +29,7 @@ enum curve_order {
 struct curve_shape {
 	enum curve_order order;
 	double epochs;	    /* visits / pages; immediate repeats count as one visit */
-	double in_turn;	    /* share of visits that fall in the epoch of their number */
+	double in_turn;	    /* share of visits whose number equals the number of their epoch */
 	double correlation; /* of a page's place in one epoch with its place in the next; NAN: none
 			     */
 	double drift; /* overlap of neighbouring eighths of the run, minus that of distant ones */

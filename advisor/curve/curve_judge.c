@@ -49,7 +49,7 @@ static void evict_page(struct lru *l, uint32_t page)
 	l->cached--;
 }
 
-/* True: a refault, of this distance. */
+/* True: the lookup is a refault, with this distance. */
 static bool look_up_in_lru(struct lru *l, uint32_t page, uint32_t *ret_distance)
 {
 	struct lru_page *p = &l->pages[page];

@@ -3,19 +3,21 @@
  * From the sample to the whole job: miss ratio by cache size, with a band. Owns the estimators and
  * the band's formulas:
  *
- *   R       share of the job's pages that is in the sample. Where the number of distinct pages M is
- *           known: sampled / M ("both known totals"); else the threshold's ("SHARDS-adj")
- *   miss(c) lookups at a stack distance > c R, by N R; N all lookups. By both known totals the
- *           lookups that a sample of average pages would have more or less than this one, N R -
- * N_s, miss as those of the pages that make the difference do: at the slope of misses over lookups,
- * page by page e(c)    = t sqrt(1 - R) sqrt(G / (G - 1) sum over groups (m_g - q u_g)^2) / (N R):
- * which pages are in the sample. G groups of pages by hash, m_g their misses, u_g their pages, q =
- * sum m / sum u; by the threshold's R the mean m instead of q u_g d(c)    = t sqrt((1 - R) / (R c)
- * max(0, 1 - c / M)): how far distances are off, relatively band    = [miss(c (1 + d)) - e, miss(c
- * (1 - d)) + e], within 0 and 1, made monotone
+ *   R       The share of the job's pages that is in the sample: sampled / M if the number of
+ *           distinct pages M is known ("both known totals"), else from the threshold
+ *           ("SHARDS-adj").
+ *   miss(c) Lookups at a stack distance > c R, divided by N R; N is the number of all lookups. By
+ *           both known totals, N R - N_s lookups are added: those that a sample of average pages
+ *           would have in addition to this one's. They miss at the slope of misses over lookups,
+ *           page by page.
+ *   e(c)    t sqrt(1 - R) sqrt(G / (G - 1) sum over groups (m_g - q u_g)^2) / (N R): the error
+ *           from the choice of pages. The pages are in G groups by hash, with m_g misses and u_g
+ *           pages each; q = sum m / sum u. By the threshold, the mean m replaces q u_g.
+ *   d(c)    t sqrt((1 - R) / (R c) max(0, 1 - c / M)): the relative error of distances.
+ *   band    [miss(c (1 + d)) - e, miss(c (1 - d)) + e], limited to 0..1 and made monotone.
  *
- * An error s of M makes e sqrt(e^2 + (t s miss)^2), and d likewise; without M it is that of the
- * sample's own number of pages, sqrt((1 - R) / U).
+ * A relative error s of M makes e sqrt(e^2 + (t s miss)^2), and d likewise; without M, s is the
+ * error of the number of sampled pages U, sqrt((1 - R) / U).
  */
 #ifndef CURVE_ESTIMATE_H
 #define CURVE_ESTIMATE_H

@@ -275,7 +275,7 @@ static const cJSON *answer_in(const cJSON *o)
 	return found;
 }
 
-/* Finds the object of the answer. Returns the outermost object around it; NULL: no answer. */
+/* Finds the answer's object. Returns the outermost object that contains it; NULL: no answer. */
 static cJSON *parse_answer(const char *text, const cJSON **ret_answer)
 {
 	static const char think[] = "<think>", unthink[] = "</think>";

@@ -159,7 +159,7 @@ static bool stays(const struct pack_evidence *e, const char *text, const char *a
 	*ret_behind = behind;
 	if (!is_clear_before(text, at) || expression_in(foreign, behind))
 		return false;
-	/* Its own unit, or a count, after a bare number. */
+	/* After a bare number, its own unit or a count is allowed. */
 	return !unit_follows(behind) || (!*shown_unit(e) && (is_unit(behind + 1, e->unit) ||
 							     !strncasecmp(behind + 1, "times", 5)));
 }

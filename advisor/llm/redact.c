@@ -18,8 +18,7 @@ struct name {
 	size_t len;
 	size_t base;	    /* start of the file's own name in text; an alias replaces it */
 	size_t ending;	    /* length of the kept ending, ".tar" */
-	uint32_t directory; /* for a file: the name of the part before base; NO_NAME: that part is
-			     * not a name */
+	uint32_t directory; /* for a file: the name before base, or NO_NAME if that is not a name */
 	uint32_t number;    /* number of the alias; 0: not used yet */
 };
 
@@ -145,7 +144,7 @@ static size_t path_end(const char *text, size_t len, size_t at)
 /* Paths that every machine has and that contain no personal names. */
 static bool is_of_system(const char *path, size_t len)
 {
-	/* It leaves its directory through "..". */
+	/* The path leaves its directory through "..". */
 	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
 		return false;
 	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
@@ -161,7 +160,7 @@ static bool is_of_system(const char *path, size_t len)
 	return false;
 }
 
-/* The part of a file name to keep: usual endings of data files. */
+/* The part of a file name to keep: an ending that is usual for data files. */
 static size_t ending_of(const char *base, size_t len)
 {
 	size_t kept = 0;

@@ -27,7 +27,7 @@ static int64_t window_pages(struct rows *r)
 	return pages >= 0 && pages <= WINDOW_MAX ? pages : -1;
 }
 
-/* Whether it has that other value, or is NULL. */
+/* Whether the column has another value, or is NULL. */
 static bool is_not(struct rows *r, const char *word)
 {
 	struct bytes text = rows_bytes(r);

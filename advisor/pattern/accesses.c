@@ -24,7 +24,7 @@ struct steps {
 	size_t nr, sequential, backward, ascending, on_stream;
 	size_t jumps, jumps_up; /* steps that are not sequential */
 	size_t depth[ENDS];	/* streams in between, for a read on a stream */
-	int64_t usual;		/* from run to run, of most steps (Boyer and Moore's vote) */
+	int64_t usual; /* from run to run, the majority of the steps (Boyer and Moore's vote) */
 	size_t votes, usual_nr;
 	bool voted; /* usual is known, and counted */
 };

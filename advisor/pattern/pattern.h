@@ -20,15 +20,14 @@
 	X(descriptions)	     /* open files with reads */                                           \
 	X(readers)	     /* tasks that each read four fifths of the file or more */            \
 	X(sequential_share)  /* reads that begin at the end of the open file's last read */        \
-	X(backward_share)    /* reads that end where it began */                                   \
-	X(stream_share)	     /* that go on with any of its last 16 */                              \
+	X(backward_share)    /* reads that end where the last one began */                         \
+	X(stream_share)	     /* reads that continue any of the open file's last 16 */              \
 	X(streams)	     /* concurrent streams of one open file */                             \
 	X(runs)		     /* sequences of reads without a jump */                               \
-	X(stride_bytes) /* from the beginning of a run to that of the next, of most; may be below  \
-			   0 */                                                                    \
-	X(stride_share) /* share of runs after that step */                                        \
-	X(ascending_share)	/* steps that go up */                                             \
-	X(run_bytes)		/* mean length of a run */                                         \
+	X(stride_bytes)	     /* usual distance between the beginnings of two runs; may be < 0 */   \
+	X(stride_share)	     /* share of runs after that step */                                   \
+	X(ascending_share)   /* steps that go up */                                                \
+	X(run_bytes)	     /* mean length of a run */                                            \
 	X(jump_ascending_share) /* of the steps between such runs */                               \
 	X(faults)		/* touches of a mapping that the kernel saw */                     \
 	X(fault_ascending_share)                                                                   \
@@ -43,7 +42,7 @@
 	X(coverage)	     /* of the file's pages that were read */                              \
 	X(density)	     /* mean reads of a page that was read */                              \
 	X(reuse)                                                                                   \
-	X(evenness) /* pages read equally often, within one */                                     \
+	X(evenness) /* share of pages whose number of reads differs by at most one */              \
 	X(epochs)                                                                                  \
 	X(epoch_separation) /* reads in the epoch of their number */                               \
 	X(order_similarity) /* of successive epochs: 1 same order, 0 random, -1 reversed */        \
@@ -60,7 +59,7 @@
 	/* of directories */                                                                       \
 	X(files)                                                                                   \
 	X(pages_per_file) /* mean */                                                               \
-	X(main_share)	  /* share of the work in files of the main pattern */
+	X(main_share)	  /* share of the work that is in files with the main pattern */
 
 enum feature {
 #define X(name) F_##name,

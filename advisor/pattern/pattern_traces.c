@@ -104,7 +104,7 @@ struct sample {
 	size_t nr_pages;
 };
 
-/* Reads' pages whose hash is below the limit, up to the end of the file. */
+/* The pages that reads requested, up to the end of the file, if their hash is below the limit. */
 static void take_pages(const struct gathered *g, uint64_t size_pages, uint64_t page_bytes,
 		       struct sample *s)
 {

@@ -131,7 +131,7 @@ static double period_of(const struct reuse_input *in, struct work *w, const int6
 	return nr ? median_of(w->gap, nr) : -1;
 }
 
-/* Steps of the first pass: up, up by little, and up by little from one of the last pages. */
+/* Shares of the first pass's steps: up, slightly up, and slightly up from one of the last pages. */
 static void put_order(const struct reuse_input *in, const struct work *w, struct features *f)
 {
 	uint64_t last[NEAR] = {0};

@@ -39,10 +39,8 @@ static bool is_same(const struct ra_adds *a, const struct ra_adds *b)
 	return true;
 }
 
-/*
- * Pages that the model brought and the kernel did not: the kernel brings them again later. If they
- * were read, they were cached after all.
- */
+/* Removes pages that only the model brought in: the kernel brings them in later. Requested ones
+ * stay, because they were cached after all. */
 static void take_back(const struct ra_actor *a, struct ra_file *f)
 {
 	for (size_t i = 0; i < a->model.nr; i++) {

@@ -98,7 +98,8 @@ const struct ra_kernel *ra_kernel_of(const char *release, const char **ret_why)
 
 int ra_kernel_max_order(const struct ra_kernel *kernel, const char *fstype)
 {
-	/* It is smaller if the kernel was built without huge pages; the recorded figure decides. */
+	/* The order is smaller if the kernel was built without huge pages; the recorded figure
+	 * decides. */
 	static const struct {
 		const char *kernel, *fstype;
 		int order;

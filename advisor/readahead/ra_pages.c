@@ -14,10 +14,8 @@ enum {
 	CACHED = 0x80,
 };
 
-/*
- * Limits: a trace has at most a million accesses. 64 TiB of a file; 512 GiB of it touched, or
- * 32,768 places; a few seconds of replay.
- */
+/* Limits, above what a trace of at most a million accesses needs: 64 TiB of a file; 512 GiB of it
+ * touched, or 32,768 places; a few seconds of replay. */
 enum { CHUNKS_MAX = 1 << 22, CHUNKS_THERE_MAX = 1 << 15, SPENT_MAX = 1 << 28 };
 
 struct ra_chunk {

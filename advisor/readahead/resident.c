@@ -12,7 +12,8 @@ struct range {
 	uint64_t first, end;
 };
 
-/* Requested pages that have not come when the task begins something else were cached before. */
+/* Requested pages that have not arrived when the task begins something else must have been cached
+ * before. */
 struct at {
 	struct range asked;  /* requested by the task's current access */
 	struct range window; /* a window that brings its missing pages */

@@ -82,8 +82,8 @@ static void remark_judged(struct whatif_file *f)
 	f->judged = true;
 	f->reason = WHATIF_ANSWERED;
 	snprintf(f->note, sizeof(f->note), "%s%s",
-		 f->evicted ? "with the evictions that happened" : "without memory pressure",
-		 f->mapped ? "; mapped: smaller windows are not known" : "");
+		 f->evicted ? "with the evictions of the run" : "without memory pressure",
+		 f->mapped ? "; smaller windows of mappings are not known" : "");
 }
 
 /* The gap in the trace, if it may explain the difference from the model; "": no gap. */
@@ -176,7 +176,7 @@ static int answer_from(sqlite3 *db, struct whatif_file *f, struct ra_replay_inpu
 		snprintf(f->note, sizeof(f->note), "%s",
 			 r == -E2BIG ? "the trace is too long, or covers too much of the file, to "
 				       "be replayed"
-				     : "the database record is not a trace");
+				     : "the stored trace cannot be decoded");
 		r = 0;
 	}
 	return r;
@@ -267,10 +267,8 @@ static int load_file(sqlite3 *db, const struct run_facts *run, const struct trac
 	return r;
 }
 
-/*
- * Cached files represent others like them, which lowers a sum. The sum leaves out sizes without any
- * other file.
- */
+/* Files that were cached represent similar files, which lowers a sum. A sum leaves out sizes that
+ * have no other file. */
 static bool counts_in_sums(const struct whatif_readahead *w, const struct whatif_file *f)
 {
 	if (f->judged || f->reason != WHATIF_CACHED)

@@ -10,7 +10,7 @@
 /* Strata of sizes: below 16 KiB, then each eight times as large. */
 enum { WHATIF_STRATA = 8 };
 
-/* It was chosen by its hash, so it represents others of its stratum. */
+/* Whether the file was chosen by its hash, and so represents others of its stratum. */
 static bool is_sampled(const struct whatif_file *f)
 {
 	return f->stands_for > 0 && f->stratum >= 0 && f->stratum < WHATIF_STRATA;
@@ -276,7 +276,7 @@ static double variance_of(const struct which *of, int figure, int64_t stratum)
 	return weight * (weight - 1) * squares * n / (n - 1);
 }
 
-/* It is the first file of its stratum. */
+/* Whether the file is the first one of its stratum. */
 static bool leads_stratum(const struct which *of, size_t at)
 {
 	const struct whatif_readahead *w = of->w;

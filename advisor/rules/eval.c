@@ -33,20 +33,21 @@ static int rule_error(const struct rule *rule, const struct guard *g, int rc, st
 				   "%s:%d: a rule may only read: %s is not allowed; leave it out",
 				   rule->file, line, g->refused);
 	if (g->stopped == GUARD_DATABASE)
-		return errtext_set(err, -EIO,
-				   "the analysis takes far too long for the size of the database, "
-				   "and was stopped: the database is damaged, or not cachemon's");
+		return errtext_set(
+			err, -EIO,
+			"the analysis takes far too long for the size of the database, and was "
+			"stopped: the database is damaged, or cachemon did not write it");
 	if (rc == SQLITE_INTERRUPT && g->stopped == GUARD_TIME)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: took too long and was stopped; it must not scan a large "
 				   "table repeatedly",
 				   rule->file, rule->sql_line);
 	if (g->stopped == GUARD_SEARCHES)
-		return errtext_set(err, -EINVAL,
-				   "%s:%d: has more than %d calls of functions that search texts, "
-				   "like instr(), LIKE or trim(), which counts for six; leave some "
-				   "out",
-				   rule->file, rule->sql_line, GUARD_SEARCHES_MAX);
+		return errtext_set(
+			err, -EINVAL,
+			"%s:%d: has more than %d calls of functions that search text, such as "
+			"instr(), LIKE or trim() (each trim() counts as six); leave some out",
+			rule->file, rule->sql_line, GUARD_SEARCHES_MAX);
 	if (g->budget && (rc == SQLITE_INTERRUPT || rc == SQLITE_NOMEM))
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: took more than %d MiB of memory and was stopped; it "

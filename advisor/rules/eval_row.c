@@ -53,7 +53,7 @@ void row_end(struct row_reader *r)
 static int wrong_row(const struct row_reader *r, enum row_column c, const char *want,
 		     struct errtext *err)
 {
-	return errtext_set(err, -EINVAL, "%s:%d: a row whose %s is not %s; fix the query",
+	return errtext_set(err, -EINVAL, "%s:%d: a row's %s is not %s; fix the query",
 			   r->rule->file, r->rule->sql_line, names[c], want);
 }
 

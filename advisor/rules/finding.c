@@ -15,7 +15,8 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 {
 	struct gain_rate r = {
 		.bytes_per_s = BYTES_PER_S_ASSUMED,
-		.method = "Bytes are ordered among seconds as if they were read at 200 MB/s.",
+		.method = "To rank gains in bytes among gains in seconds, a rate of 200 MB/s is "
+			  "assumed.",
 	};
 
 	/* A smaller rate is not a real measurement of a device. */
@@ -23,8 +24,8 @@ struct gain_rate gain_rate_of(bool known, double brought_bytes, double stall_s)
 		return r;
 	r.bytes_per_s = brought_bytes / stall_s;
 	r.measured = true;
-	r.method =
-		"Bytes are ordered among seconds by what the job brought in while it slept for it.";
+	r.method = "To rank gains in bytes among gains in seconds, bytes are divided by the bytes "
+		   "that the job brought in per second of waiting.";
 	return r;
 }
 

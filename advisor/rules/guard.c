@@ -218,8 +218,8 @@ static void call_format(sqlite3_context *context, int nr, sqlite3_value **values
 
 	if (text && repeats_character(text)) {
 		sqlite3_result_error(context,
-				     "a rule's printf() repeats no character: leave out "
-				     "the precision of %c",
+				     "printf() in a rule cannot repeat a character: leave out the "
+				     "precision of %c",
 				     -1);
 		return;
 	}

@@ -123,10 +123,10 @@ static int check_counter(const struct needs_subject *s, const struct rule *rule,
 	snprintf(sql, sizeof(sql), "SELECT v.%.100s FROM v_job v WHERE v.job_id = :job", name);
 	e = ask_first(s, sql, NULL, &found, &value);
 	if (e == -EIO)
-		return errtext_set(err, -EINVAL,
-				   "%s:%d: v_job has no column '%s'; sql/views/20_job.sql lists "
-				   "those it has",
-				   rule->file, rule->counters.line, name);
+		return errtext_set(
+			err, -EINVAL,
+			"%s:%d: v_job has no column '%s'; sql/views/20_job.sql lists its columns",
+			rule->file, rule->counters.line, name);
 	if (e || value)
 		return e;
 	return why_unmeasured(s, name, " was not measured in this run", ret_reason);
@@ -149,7 +149,8 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	}
 	near = t ? NULL : suggest_nearest(name, names, NR_TABLES);
 	if (!t)
-		return errtext_set(err, -EINVAL, "%s:%d: no table '%s' that a rule can need; %s",
+		return errtext_set(err, -EINVAL,
+				   "%s:%d: '%s' is not a table that a rule can need; %s",
 				   rule->file, rule->tables.line, name,
 				   suggest_text(near, "see docs/advisor.md").text);
 	e = ask_first(s, "SELECT 1 FROM main.sqlite_schema WHERE name = :name",

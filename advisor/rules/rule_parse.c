@@ -74,7 +74,7 @@ static int add_param(struct parser *p, struct span text, int line)
 		return ret;
 	if (strpbrk(param->name, "-."))
 		return errtext_set(p->err, -EINVAL,
-				   "%s:%d: the name of a parameter may have a-z, 0-9 and _ only",
+				   "%s:%d: the name of a parameter may contain only a-z, 0-9 and _",
 				   rule->file, line);
 	if (rule_param_find(rule, param->name))
 		return errtext_set(p->err, -EINVAL, "%s:%d: a second param %s; leave one of them",
@@ -205,12 +205,13 @@ static int check_keys(struct parser *p, const char *expected_id)
 	if (!p->value[KEY_ID].at || !span_is(p->value[KEY_ID], expected_id))
 		return errtext_set(
 			p->err, -EINVAL,
-			"%s:%d: the id is not that of the file's name; write '-- id: %s'", r->file,
-			p->value[KEY_ID].at ? p->line[KEY_ID] : 1, expected_id);
+			"%s:%d: the id differs from the name of the file; write '-- id: %s'",
+			r->file, p->value[KEY_ID].at ? p->line[KEY_ID] : 1, expected_id);
 	if (!span_is_name(p->value[KEY_ID], "-"))
-		return errtext_set(p->err, -EINVAL,
-				   "%s:%d: the id may have a-z, 0-9 and '-' only; rename the file",
-				   r->file, p->line[KEY_ID]);
+		return errtext_set(
+			p->err, -EINVAL,
+			"%s:%d: the id may contain only a-z, 0-9 and '-'; rename the file", r->file,
+			p->line[KEY_ID]);
 	for (size_t i = 0; r->sql && i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!p->value[needed[i]].len)
 			return errtext_set(
@@ -354,7 +355,7 @@ int rule_param_parse(struct arena *a, const char *file, int line, const char *te
 	if (e == -ERANGE)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: '%.*s' is not a number; write it as 12, -3 or 0.25, "
-				   "its unit after a blank",
+				   "with its unit after a blank",
 				   file, line, (int)number.len, number.at);
 	span_word(&rest, &unit);
 	if (span_trim(rest).len)
@@ -390,7 +391,7 @@ int rule_param_override(struct arena *a, const struct rule *rule, const char *fi
 	if (!p)
 		return errtext_set(err, -EINVAL,
 				   "%s:%d: rule %s has no parameter '%s'; 'cachemon explain %s' "
-				   "lists those it has",
+				   "lists its parameters",
 				   file, value->line, rule->id, value->name, rule->id);
 	if (value->unit[0] && strcmp(value->unit, p->unit) != 0)
 		return errtext_set(

@@ -226,8 +226,10 @@ static int load_rule(struct dir_load *d, const char *file, const char *id, struc
 	if (e || rule->sql)
 		return e ? e : replace_rule(d->set, rule);
 	if (d->nr_values == IDS_MAX)
-		return errtext_set(err, -EINVAL,
-				   "%s: too many files; put them into one 'thresholds'", file);
+		return errtext_set(
+			err, -EINVAL,
+			"%s: too many files of thresholds; put them into one file 'thresholds'",
+			file);
 	d->values[d->nr_values++] = rule;
 	return 0;
 }

@@ -78,7 +78,7 @@ static void keep_anomaly(struct anomalies *all, const struct anomaly *a)
 		all->at[least] = *a;
 }
 
-/* The largest step on the way there and back: a drift is not an outlier. */
+/* The largest step on the way to the value and back: a drift is not an outlier. */
 static bool does_leap(const double *x, size_t from, size_t to, const struct anomaly *a,
 		      double median)
 {

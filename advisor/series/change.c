@@ -34,8 +34,8 @@ struct change_arc {
 /* In standard errors of the autocorrelation, which the choice of the pieces lowers.
  * docs/advisor.md has the resulting rates. */
 #define ALIKE_MARGIN 2.5
-/* Share of the spread of all ranks: a constant series must not prove more than one that hardly
- * moves. */
+/* A share of the spread of all ranks, so that a constant series does not prove more than one that
+ * hardly moves. */
 #define SPREAD_LEAST 0.25
 /* Effective number of values that the cells of two pieces must have. */
 #define EFFECTIVE_MIN 12.0

@@ -43,13 +43,13 @@ static double begun_rest(const struct epochs_row *rows, size_t nr, size_t pass)
 	return most;
 }
 
-static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pass,
+static const char *find_edge(const struct epochs_row *rows, size_t nr, bool in_order, size_t pass,
 			     const double *amounts, size_t *ret_first)
 {
 	double begun = 0, late = 0, ends = 0, begins = 0;
 	size_t i = 0, at;
 
-	if (begun_rest(rows, nr, pass + 1) > BEGUN_SHARE * amounts[1])
+	if (!in_order && begun_rest(rows, nr, pass + 1) > BEGUN_SHARE * amounts[1])
 		return "the files were read in pieces, and the order of the pieces is not recorded";
 	for (; i < nr; i++) {
 		begun += rows[i].pass == pass + 1 ? rows[i].amount : 0;
@@ -73,11 +73,12 @@ static const char *find_edge(const struct epochs_row *rows, size_t nr, size_t pa
 	return NULL;
 }
 
-static const char *find_edges(const struct epochs_row *rows, size_t nr, const double *amounts,
-			      size_t passes, size_t *ret_first)
+static const char *find_edges(const struct epochs_row *rows, size_t nr, bool in_order,
+			      const double *amounts, size_t passes, size_t *ret_first)
 {
 	for (size_t pass = 1; pass < passes; pass++) {
-		const char *why = find_edge(rows, nr, pass, amounts, &ret_first[pass - 1]);
+		const char *why =
+			find_edge(rows, nr, in_order, pass, amounts, &ret_first[pass - 1]);
 
 		if (why)
 			return why;
@@ -87,7 +88,7 @@ static const char *find_edges(const struct epochs_row *rows, size_t nr, const do
 	return NULL;
 }
 
-const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_passes,
+const char *epochs_find(const struct epochs_row *rows, size_t nr, bool in_order, size_t *ret_passes,
 			size_t ret_first[EPOCHS_MAX])
 {
 	double *amounts = calloc(EPOCHS_MAX + 2, sizeof(*amounts));
@@ -104,7 +105,7 @@ const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_pa
 	if (!(amounts[1] > 0) || *ret_passes < 2)
 		why = once;
 	else
-		why = find_edges(rows, nr, amounts, *ret_passes, ret_first);
+		why = find_edges(rows, nr, in_order, amounts, *ret_passes, ret_first);
 	free(amounts);
 	return why;
 }

@@ -7,6 +7,7 @@
 #ifndef EPOCHS_H
 #define EPOCHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { EPOCHS_MAX = 1000 };
@@ -22,9 +23,10 @@ struct epochs_row {
 /*
  * *ret_passes: how often the job read its files; ret_first[i], of EPOCHS_MAX: the first interval of
  * pass i + 2. An interval in which a pass ends and the next begins belongs to the one that read
- * more in it. Returns NULL, or the reason why there are no epochs.
+ * more in it. in_order: the files are known to be read from the beginning to the end, so a large
+ * file may be read in many pieces. Returns NULL, or the reason why there are no epochs.
  */
-const char *epochs_find(const struct epochs_row *rows, size_t nr, size_t *ret_passes,
+const char *epochs_find(const struct epochs_row *rows, size_t nr, bool in_order, size_t *ret_passes,
 			size_t ret_first[EPOCHS_MAX]);
 
 #endif

@@ -77,7 +77,7 @@ static void predict_next(enum past_figure f, const double *earlier, size_t nr, d
 			(scale_figure(f, earlier[i]) - mean) * (scale_figure(f, earlier[i]) - mean);
 	by = stats_student_quantile(1 - p / 2, n - 1) * sqrt(square / (n - 1) * (1 + 1 / n));
 	h->low = unscale_figure(f, mean - by);
-	/* A few similar runs may give an absurd exponential; the machine sets no such limit. */
+	/* A few similar runs may give an absurd exponential, which no machine could reach. */
 	h->high = unscale_figure(f, fmin(mean + by, 600));
 }
 

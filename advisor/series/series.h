@@ -55,9 +55,8 @@ struct series_anomaly {
 struct series_link {
 	const struct series_metric *a, *b;
 	int64_t lag_ns; /* at least 0: a comes first */
-	double rho;	/* rank correlation, -1..1, of the parts that the own past of neither
-			 * explains */
-	double p;	/* corrected for all pairs and lags */
+	double rho; /* rank correlation, -1..1, after what each one's past explains is removed */
+	double p;   /* corrected for all pairs and lags */
 	size_t intervals;
 };
 
@@ -78,7 +77,7 @@ struct series_job {
 	const char *absent; /* why its intervals were not analysed; NULL: they were */
 	size_t intervals;   /* analysed stretches of equal length */
 	int64_t interval_ns;
-	int64_t from_ns; /* earlier rows are too coarse; 0: all were analysed */
+	int64_t from_ns; /* start of the analysis: earlier rows are too coarse; 0: none are */
 	const struct series_metric **metrics; /* the analysed ones */
 	size_t nr_metrics;
 	struct series_change *changes; /* by time */

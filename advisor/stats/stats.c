@@ -262,7 +262,7 @@ double stats_holm_level(const double *p, size_t nr, size_t at, double level)
 	memcpy(adjusted, p, nr * sizeof(*p));
 	adjusted[at] = 1;
 	stats_holm(adjusted, nr);
-	/* Those that are significant without this test step down before it. */
+	/* Tests that are significant without this one are judged before it. */
 	for (size_t i = 0; i < nr; i++)
 		left += i != at && adjusted[i] > level;
 	return level / (double)left;

@@ -48,8 +48,8 @@ double stats_phi(const double *r, size_t nr, size_t fitted, double margin);
  * not tested, and not counted. In place.
  */
 void stats_holm(double *p, size_t nr);
-/* The largest p of this test that its adjustment among the others leaves at most at level. p:
- * before the adjustment. */
+/* The largest p that test at may have so that its adjusted p is at most level. p: all tests, before
+ * the adjustment. */
 double stats_holm_level(const double *p, size_t nr, size_t at, double level);
 
 /*

@@ -8,8 +8,8 @@
 enum {
 	LOOPS_BY_HELPER = false,
 	MAY_BE_PREEMPTED = false,
-	/* Without global functions the walk is too long for the verifier in each event. So only
-	 * the sweep of names does it, and a file that is gone by then has no name. */
+	/* Without global functions the verifier rejects the walk in event programs. So only the
+	 * sweep of names walks, and a file that is gone by then has no name. */
 	NAMES_AT_EVENTS = false,
 	/* The hooked function or the window shows it. */
 	RANGES_BY_REGISTERS = false,
@@ -21,7 +21,7 @@ enum {
 
 /* Values above max are left out; callers for which that matters call LOOP_IS_CUT(). */
 #define STEP static __always_inline long
-/* Called: values that a compiler keeps in registers do not add verifier states to the next step. */
+/* A function call, so that values in registers do not add verifier states to the next step. */
 #define STEP_CALLED static __noinline long
 #define LOOP(nr, max, step, x)                                                                     \
 	do {                                                                                       \
@@ -47,7 +47,7 @@ enum {
 #define order_reads(word)  barrier()
 #define order_writes(word) barrier()
 
-/* By the task's address, until task_free_tp. */
+/* Task states by the task's address; task_free_tp deletes them. */
 #define TASK_MAP                                                                                   \
 	__uint(type, BPF_MAP_TYPE_HASH);                                                           \
 	__uint(max_entries, NR_TASKS);                                                             \

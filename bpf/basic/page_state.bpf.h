@@ -108,7 +108,7 @@ static __noinline int block_enter(struct file_key *file, __u64 base, struct bloc
 	return b != NULL;
 }
 
-/* The number of the block's added pages that are ahead of the request. */
+/* The number of added pages of the block that are ahead of the request. */
 static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 {
 	__u64 n = 0;
@@ -124,7 +124,7 @@ static __always_inline __u64 pages_ahead(struct block_add *a, __u64 base)
 /* For the largest folio: 2 MiB in 4 KiB pages. */
 #define FOLIO_BLOCKS_MAX 2
 
-/* a: filled in except for the fates, in a map's memory. */
+/* a: in map memory, complete except for the fates. */
 static __noinline int blocks_enter(struct file_key *file, struct block_add *a)
 {
 	__u64 base = a->first / BLOCK_PAGES * BLOCK_PAGES;
@@ -163,7 +163,7 @@ struct block_left {
 	__u64 added, open;
 };
 
-/* Those of the block at page base. */
+/* The pages of the range in the block that starts at page base, one bit each. */
 static __always_inline __u64 block_pages(struct page_range *r, __u64 base)
 {
 	__u64 first = r->first > base ? r->first : base, end = base + BLOCK_PAGES;
@@ -323,7 +323,7 @@ static __always_inline void settle_asked(struct live *l)
 	w->nr = 0;
 }
 
-/* For an event with a single request. */
+/* Settles the fates that an event with a single request asked for. */
 static __always_inline void settle_asked_once(struct live *l)
 {
 	struct settle_work *w = work_of(WORK_SETTLE);

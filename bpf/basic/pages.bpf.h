@@ -34,7 +34,7 @@ static __noinline int page_track(struct inode *inode, struct page_work *p, struc
 	return blocks_enter(&file, b);
 }
 
-/* Which of the pages were requested; a call that requested them has missed them. */
+/* The added pages that were requested: a call that requested them missed them. */
 static __noinline int page_asked(struct live *l, struct page_work *p)
 {
 	struct added *a = &p->a;

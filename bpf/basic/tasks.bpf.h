@@ -56,7 +56,7 @@ static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
 	__u64 lock = l ? addr_of(l, st) : 0;
 	int held = lock_take(lock);
 
-	/* Without it another mark could be lost, and a process be counted twice or never. */
+	/* Without the lock another mark could be lost, and a process counted twice or never. */
 	if (!held)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	was = st->counted;

@@ -49,9 +49,9 @@ static __always_inline bool place_goes_on(struct live *l)
 #define WAIT_FOLIOS_MAX	   64
 #define WAIT_LOOP(step, w) LOOP(WAIT_FOLIOS_MAX, WAIT_FOLIOS_MAX, step, w)
 
-/* The folio that a call waits for is searched from index to last: up to the one that triggered
- * the window, whose head may lie before the call. A call that has waited for it continues the
- * search in the same event. */
+/* Searches the folio that a call waits for, from index to last: at most up to the folio that
+ * triggered the window, whose head may lie before the call. A call that has waited for that folio
+ * continues the search in the same event. */
 static __always_inline void wait_narrow(const struct task_state *s, __u64 *index, __u64 *last)
 {
 	if (window_is_open(s, s->read_id) && s->read_wait != s->win_at + 1 && s->win_at < *last)

@@ -83,7 +83,8 @@ static __always_inline struct file_row *call_row(struct live *l, struct inode *i
 		cell_take(l, addr_of(l, inode), HINT_OWN);
 	else if (!(c->row.flags & ROW_NAMED))
 		row_refresh(l, &c->row, inode, HINT_OWN, true);
-	/* Not before a descriptor was checked for its name, because plain reads do not check. */
+	/* Takes tallied reads only once the name was checked by a descriptor, because plain reads
+	 * do not check. */
 	if (c->row.flags & ROW_NAMED)
 		tally_take(c, l->epoch);
 	return &c->row;

@@ -43,7 +43,7 @@ static __always_inline struct advice_row *adviser_row(struct file_key *file, __u
 	return bpf_map_lookup_elem(&advice, &key);
 }
 
-/* Ends n open fates of pages from these advisers; turned: they counted as used so far. */
+/* Ends n open fates of pages from these advisers. turned: they had counted as used. */
 GLOBAL int advice_fate(struct file_key *file, __u32 advisers, enum counter fate, __u32 n,
 		       __u32 turned)
 {
@@ -286,7 +286,7 @@ STEP settle_step(__u32 i, struct settle_ctx *x)
 	return 0;
 }
 
-/* In addition to the fate: the reader belongs to the job. */
+/* Added to the fate: the reader belongs to the job. */
 enum { SETTLE_OWN = 1 << 16 };
 
 GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 last,

@@ -220,7 +220,7 @@ static __always_inline void chunk_left(struct deleted *d, struct file_row *row, 
 	}
 }
 
-/* Those in the chunk at page base. */
+/* Updates the state of the removed pages in the chunk that starts at page base. */
 GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 {
 	__u64 mask, left, added = 0;

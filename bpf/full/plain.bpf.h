@@ -17,7 +17,7 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	struct tally *t = tally_here();
 
 	t->mapping = 0;
-	/* One for each, or no tally is opened. */
+	/* Each CPU needs its own tally, or none is opened. */
 	if (config.nr_cpus > NR_TALLY_CPUS)
 		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
@@ -32,12 +32,9 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 	tally_open(t, mapping, l->epoch);
 }
 
-/*
- * pread64(2) of a part of one page. Its only event comes when the page is present, so the task's
- * state keeps nothing of it. The last page, which the kernel computes from the call's end, shows
- * that the whole call lies in the page: in a longer call the last page differs from the page of the
- * position, at the first and at any later event. False: nothing was done.
- */
+/* pread64(2) of a part of one page. Its only event comes when the page is present, so the task's
+ * state keeps nothing of it. The whole call lies in the page if its last page, which the kernel
+ * computes from the call's end, is the page of its position. False: nothing was done. */
 static __always_inline bool read_plain(const __u64 *mapping, const __u64 *last)
 {
 	struct tally *t = tally_for(mapping);
@@ -100,7 +97,7 @@ static __always_inline bool read_plain_long(struct live *l, __u64 mapping_addr, 
 	} else if (nr == NR_read && l->regs) {
 		struct file *file = file_of_fd(task, (__u32)REGS_ARG1(l->regs));
 
-		/* Excludes a request of io_uring that runs at the end of another read. */
+		/* Excludes an io_uring request that runs at the end of another read. */
 		if (!file || !file_leads_to(file, mapping_addr))
 			return false;
 		pos = READ(file, f_pos);

@@ -99,7 +99,7 @@ static long references_step(__u32 i, struct reference_walk *w)
 	return 0;
 }
 
-/* Of pages first..last of a file. */
+/* Records the references of pages first..last of a file. */
 GLOBAL int references_walk(struct file_key *file, __u64 first, __u64 last, __u64 flags)
 {
 	struct reference_walk w = {.page = first, .last = last, .flags = flags};
@@ -146,15 +146,15 @@ static __always_inline __u64 tally_reference_generation(struct tally *t)
 	return t->generation == TALLY_B ? REFERENCE_B : 0;
 }
 
-/* The same of a call that a tally takes. */
+/* The same for a call that a tally takes. */
 static __always_inline void references_tallied(struct tally *t, __u64 first, __u64 last)
 {
 	if (t->bound)
 		references_walk(&t->file, first, last, tally_reference_generation(t));
 }
 
-/* For one page. Sampled pages are rare: for them the caller calls reference_take_tallied(), with
- * the page from where keeping it costs nothing. */
+/* For one page. Sampled pages are rare: for them the caller calls reference_take_tallied(), and
+ * gets the page from where it costs nothing to keep. */
 static __always_inline bool reference_tallied(const struct tally *t, __u64 page, __u64 *ret_hash)
 {
 	*ret_hash = reference_hash(t->seed, page);

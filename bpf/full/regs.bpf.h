@@ -48,7 +48,7 @@ GLOBAL __u64 compat_arg(__u64 regs, __u32 n)
 	return pair ? value | compat_reg(regs, n + 1) << 32 : value;
 }
 #else
-/* Their numbers and arguments are unknown: treated as no system call. */
+/* Numbers and arguments of 32-bit calls are unknown here: treated as no system call. */
 #define compat_nr(nr)	    (-1L)
 #define compat_arg(regs, n) 0
 #endif

@@ -15,7 +15,7 @@ STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b
 	return 0;
 }
 
-/* After a grace period. */
+/* Drops a marked entry, after a grace period. */
 STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
 	int ghosts = 0;
@@ -157,7 +157,7 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
 	syscr = READ(t, ioac.syscr) - l->s.syscr_calls;
 	order_reads(&l->pad);
-	/* It was switched meanwhile, and charged then. */
+	/* The task was switched meanwhile, and charged then. */
 	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0 ||
 	    (__s64)syscr < 0)
 		return 0;

@@ -154,7 +154,8 @@ static long tally_close_step(__u32 cpu, void *x)
 	return 0;
 }
 
-/* On all CPUs, after the epoch was moved. The owner of each running task must be checked. */
+/* Closes the tallies of all CPUs. Called after the epoch was moved, when the owner of each running
+ * task must be checked. */
 static __always_inline void tallies_close(void)
 {
 	bpf_loop(config.nr_cpus, tally_close_step, NULL, 0);
@@ -178,11 +179,9 @@ static __always_inline bool tally_may_be_own(void)
 	return tally_here()->own;
 }
 
-/*
- * A switch between two tasks outside the job, the first of which had no event: nothing needs to be
- * stored. Most switches of a machine are of this type. A worker of io_uring belongs to the job
- * without a visible fork.
- */
+/* Whether this is a switch between two tasks outside the job, the first of which had no event: then
+ * nothing needs to be stored. Most switches of a machine are like this. An io_uring worker may
+ * belong to the job without a visible fork. */
 static __always_inline bool tally_passes_switch(const __u64 *ctx)
 {
 	struct tally *t = tally_here();

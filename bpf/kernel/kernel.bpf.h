@@ -83,7 +83,7 @@ struct inode {
 	__u32 i_generation;
 	struct hlist_head i_dentry;
 };
-/* Its files have their subvolume's device, which stat(2) shows. */
+/* A subvolume: its device is what stat(2) shows for its files. */
 struct btrfs_root {
 	__u32 anon_dev;
 };

@@ -28,11 +28,9 @@ struct added {
 	__u8 adviser; /* ADVISER_* that brought them; 0: none, or outside the job */
 };
 
-/*
- * Use of a folio that comes in a fault cannot be seen if it is mapped as a whole: that of the fault
- * itself, or one as large as an entry of a page table's upper level (page size / 8 pages), which a
- * later fault maps without an event (filemap_map_pmd).
- */
+/* The use of a folio that comes in a fault cannot be seen if it is mapped as a whole. That happens
+ * to the folio of the fault itself, and to one as large as an entry of an upper page table (page
+ * size / 8 pages), which a later fault maps without an event (filemap_map_pmd). */
 static __always_inline bool mapped_unseen(struct live *l, const struct added *a,
 					  const struct page_range *r)
 {
@@ -50,7 +48,8 @@ static __always_inline bool nr_writes(long nr)
 	       nr == NR_io_submit;
 }
 
-/* Advice of io_uring that brings pages always runs in a worker, as may a write after it. */
+/* io_uring always runs advice that brings in pages in a worker, which may also run a write
+ * afterwards. */
 static __always_inline bool advises(struct live *l, struct task_struct *t, long nr)
 {
 	__u8 op;
@@ -122,8 +121,8 @@ GLOBAL int add_class(struct live *l, __u64 inode_addr, struct page_range *r, str
 	return 0;
 }
 
-/* The window grew, or returned pages. It moves between histogram buckets as its pages arrive, so
- * the histogram is always right without an event at the end of a window. */
+/* The window grew or shrank. It moves between histogram buckets as its pages arrive, so the
+ * histogram is always right without an event at the end of a window. */
 GLOBAL int window_grow(struct live *l, struct file_row *row, __u64 pages)
 {
 	__u64 before, after;

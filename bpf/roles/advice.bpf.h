@@ -68,7 +68,7 @@ GLOBAL int advice_find(struct live *l, struct advice_ask *a)
 		a->begin = REGS_ARG2(regs);
 		len = REGS_ARG3(regs);
 	} else if (nr == NR_process_madvise) {
-		/* Its ranges are in a vector, and may be those of another process. */
+		/* The call's ranges are in a vector, and may be those of another process. */
 		a->kind = kind_of_madvise(REGS_ARG4(regs));
 		a->call = CALL_MADVISE;
 		return a->kind != 0;
@@ -193,8 +193,8 @@ static __always_inline void trace_advice_now(struct live *l, struct inode *inode
 		trace_advice(l, inode, &a);
 }
 
-/* Pages that the current advice call brought in or dropped; own: those of the job. Returns the
- * adviser; 0: none that brings in pages for the job. */
+/* Counts pages that the current advice call brought in or dropped. own: those of the job. Returns
+ * the adviser; 0: the call brings in no pages for the job. */
 GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 dropped, __u64 own)
 {
 	struct inode *inode = CAST(inode, inode_addr);
@@ -209,7 +209,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	id = advice_id(l) ^ READ(inode, i_ino);
 	a.kind = s->advice_kind;
 	a.call = s->advice_call;
-	/* Another page of the same call. */
+	/* Another page of the same call, whose kind is known. */
 	if (id == s->advice_id && a.kind &&
 	    (!dropped || s->trace_advice == id || !trace_may(inode))) {
 		row = advice_row_of(inode, a.kind, a.call);

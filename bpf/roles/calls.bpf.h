@@ -142,11 +142,9 @@ static __always_inline void due_count(struct live *l, __u64 bytes)
 	s->due_flags &= ~(__u32)DUE_CALL;
 }
 
-/*
- * The last call has ended, or another one has begun. It returned what the task has read since, if
- * there was no other call in between, or what it has written, for a call that does both; otherwise
- * these are bounds.
- */
+/* The last call has ended, or another one has begun. If no other call came in between, it returned
+ * what the task has read since (or written, for a call that does both); otherwise that is a
+ * bound. */
 GLOBAL int call_returned(struct live *l)
 {
 	__u64 bytes, most, calls, end, writes = 0;
@@ -257,7 +255,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		call_due(l, inode, &c, count);
 	else if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);
-	/* The file may only be chosen now. */
+	/* The file may be chosen for tracing only now. */
 	if (!c.again && trace_may(inode))
 		trace_read(l, addr_of(l, inode), c.pos, c.end, c.parts ? NOTE_PART : 0);
 }
@@ -285,12 +283,10 @@ GLOBAL int due_next_part(struct live *l, __u64 inode)
 	return 0;
 }
 
-/*
- * The next part of a call in parts; begin: the first byte of the event, or of its page. upto: the
- * end of the request, if the hook shows it. Up to 6.4 a full pipe ends a part, but the part's last
- * page is looked up again, with the same end as before. So may the rest of a call that fits a pipe
- * except for the page; due_bytes includes both.
- */
+/* The next part of a call in parts. begin: the first byte of the event, or of its page. upto: the
+ * end of the request, if the hook shows it. Up to 6.4 a full pipe ends a part, and the part's last
+ * page is looked up again with the same end as before. The same may happen to the rest of a call
+ * that fits a pipe except for that page; due_bytes includes both. */
 static __always_inline int call_next_part(struct live *l, struct inode *inode, __u64 begin,
 					  __u64 last, __u64 upto)
 {

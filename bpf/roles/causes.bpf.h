@@ -12,7 +12,8 @@
 
 enum { RECLAIM_NONE, RECLAIM_DIRECT, RECLAIM_MEMCG };
 
-/* write(2) to /proc/sys/vm/drop_caches: a proc file with this beginning of its name. */
+/* Whether the file is /proc/sys/vm/drop_caches: a proc file whose name begins with these
+ * letters. */
 static __always_inline bool is_drop_caches(struct file *file)
 {
 	__u64 name, wanted;
@@ -77,7 +78,7 @@ static __always_inline enum evict_cause cause_of(struct live *l, void *ctx, stru
 	if ((!READ(inode, i_nlink) && inode_goes(inode)) ||
 	    (__u64)READ(inode, i_size) <= index << page_shift)
 		return EVICT_TRUNCATE;
-	/* In a kernel thread nothing shows where one piece of its work ends. */
+	/* Nothing shows where a kernel thread ends one piece of its work. */
 	if (!l->regs && !(READ(t, flags) & PF_IO_WORKER))
 		return cause_from_stack(l, ctx);
 	id = READ(t, ioac.syscr) + (READ(t, ioac.syscw) << 24) +

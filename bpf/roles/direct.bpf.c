@@ -27,8 +27,7 @@ static __always_inline void direct_count(struct live *l, struct kiocb *iocb, __u
 	row_add(row, C_direct_read_bytes, bytes);
 }
 
-/* end: the place where it must end to be counted there. before: bytes that the same call has
- * already read. */
+/* end: the place that must report its end. before: bytes that the same call has already read. */
 GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 before, __u32 end)
 {
 	struct kiocb *iocb = CAST(kiocb, iocb_addr);
@@ -50,7 +49,7 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	size = pos < size ? size - pos : 0;
 	if (count > size)
 		count = size;
-	/* Others return to their caller once they are queued. */
+	/* Other kinds return to their caller once they are queued. */
 	if (end == DIRECT_DONE && READ(iocb, ki_complete))
 		ends |= END(DIRECT_QUEUED);
 	if ((shared.direct_ends & ends) == ends) {
@@ -64,12 +63,10 @@ GLOBAL int direct_begin(struct live *l, __u64 iocb_addr, __u64 iter_addr, __u64 
 	return 0;
 }
 
-/*
- * The recorded read returned this many bytes, in its whole call. iocb: the end of another request
- * does not count. A read may end in an interrupt while its submission is being recorded: only one
- * of the two takes it. (The build without atomic exchange is for kernels that do not show the
- * submission.)
- */
+/* The whole call of the recorded read returned this many bytes. iocb: of the request that ends;
+ * others are ignored. A read may end in an interrupt while its submission is being recorded: only
+ * one of the two takes it. (The build without atomic exchange is for kernels that do not show the
+ * submission.) */
 GLOBAL int direct_end(struct live *l, __u64 iocb_addr, __s64 bytes)
 {
 	__u64 before;
@@ -124,14 +121,14 @@ int BPF_PROG(direct_done_tp, struct kiocb *iocb, int error, long ret)
 	l = direct_live(READ(iocb, ki_complete));
 	if (l && l->s.direct_iocb == (__u64)iocb) {
 		live_runs(l, EV_DIRECT);
-		/* Read again as a plain number instead of the equal argument. */
+		/* Equals the argument, but is read again as a plain number. */
 		direct_end(l, *(volatile __u64 *)&l->s.direct_iocb, ret);
 	}
 	alone_end();
 	return 0;
 }
 
-/* It is about to compute the tracepoint's value, and frees its inputs. */
+/* Called when the kernel is about to compute the read's result and to free its inputs. */
 static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 {
 	__u64 addr = (__u64)BPF_CORE_READ(dio, iocb), before = 0;
@@ -155,7 +152,7 @@ static __always_inline int direct_done(struct live *l, struct iomap_dio *dio)
 ON_ENTRY_OF(iomap_dio_complete, direct_done, direct_live(BPF_CORE_READ(dio, iocb, ki_complete)),
 	    direct_done(l, dio), struct iomap_dio *dio)
 
-/* It continues without its caller; its completion runs in another task. */
+/* A queued read continues without its caller; its completion runs in another task. */
 SEC("?tp_btf/iomap_dio_rw_queued")
 int BPF_PROG(direct_queue_tp)
 {
@@ -232,7 +229,7 @@ int BPF_PROG(dio_nfs_x, struct kiocb *iocb, struct iov_iter *iter, bool swap, lo
 	return WITH_LIVE(l, EV_DIRECT, direct_end(l, addr_of(l, iocb), ret));
 }
 
-/* Its type may belong to a module. */
+/* The type of io may belong to a module. */
 static __always_inline __u64 fuse_iocb(struct fuse_io_priv *io)
 {
 	return (__u64)BPF_CORE_READ(io, iocb);

@@ -9,7 +9,7 @@
 #include "bpf/state/counts.bpf.h"
 #include OF_BUILD(page_state.bpf.h)
 
-/* For a fault known only by the pages mapped around it. */
+/* The page of a fault that is known only by the pages mapped around it. */
 #define NO_PAGE (~0ull)
 
 /* True for a new fault. */
@@ -176,7 +176,8 @@ static __always_inline int fault_of(struct live *l, __u64 vmf)
 
 ON_ENTRY(filemap_fault, fault, EV_FAULT, fault_of(l, ADDR(l, vmf)), struct vm_fault *vmf)
 
-/* Also if it then finds nothing to map, because its request is an upper bound anyway. */
+/* Counts even if the function then finds nothing to map, because its request is an upper bound
+ * anyway. */
 ON_ENTRY(filemap_map_pages, map_pages, EV_MAP,
 	 map_pages(l, fault_mapping(l, ADDR(l, vmf)), first, last), struct vm_fault *vmf,
 	 unsigned long first, unsigned long last)

@@ -11,7 +11,8 @@
 /* A pointer argument as an address, because the verifier types it for fentry. */
 #define ADDR(l, arg) (ARGS_ARE_TYPED ? addr_of(l, arg) : (__u64)(arg))
 
-/* With the state from get as l; the arguments after call are the function's. */
+/* Runs call with the state that get returns as l. The arguments after call are those of the
+ * function. */
 #define ON_ENTRY_OF(function, name, get, call, ...)                                                \
 	SEC("?fentry/" #function)                                                                  \
 	int BPF_PROG(name##_fn, __VA_ARGS__)                                                       \

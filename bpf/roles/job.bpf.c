@@ -24,10 +24,8 @@ static __always_inline void stall_is_of(struct live *l, __u32 kind, __u64 id)
 	s->stall_id = id;
 }
 
-/*
- * The file for which a read call of number nr waits. For AIO and io_uring workers no descriptor
- * shows it; the per-read hook does, or else the window that the task has just opened.
- */
+/* The file that a read call with system call number nr waits for. For AIO and io_uring workers no
+ * descriptor shows it, only the per-read hook or the window that the task has just opened. */
 static __always_inline void stall_file(struct live *l, struct task_struct *prev, long nr)
 {
 	__u64 syscr = TYPED(prev, ioac.syscr);
@@ -85,7 +83,7 @@ static __always_inline bool may_be_own(struct live *l, struct task_struct *t)
 	return member_may(addr_of(l, t)) || TYPED(t, flags) & PF_IO_WORKER;
 }
 
-/* Its own reads return to a task that waits for a ring: ring_woke() in reads.bpf.h. */
+/* A task that waits for a ring may get its own reads: ring_woke() in reads.bpf.h. */
 static __always_inline bool waits_for_ring(struct live *l)
 {
 	if (!l->regs || REGS_NR(l->regs) != NR_io_uring_enter)
@@ -167,8 +165,8 @@ static __noinline int switched_untold(__u64 *ctx)
 	return switched(prev, (void *)ctx[2], ctx[0], state);
 }
 
-/* The part that other processes pay for is in the programs, the rest in a function, so that a
- * program has no registers to save. */
+/* The program has only the part that switches between other processes need. The rest is in a
+ * function, so that the program has no registers to save. */
 SEC("?tp_btf/sched_switch")
 int switch_tp(__u64 *ctx)
 {
@@ -303,9 +301,9 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	moves_note(now);
 	tallies_close();
-	/* A task that moves itself may run for long before the next event. If the switch to it
-	 * is missed, after a task that the kernel hides, its state must be stored: otherwise its
-	 * charges are lost. */
+	/* A task that moves itself may run for long before the next event. Its state must be stored
+	 * now: if the next switch is not seen, because the kernel hides the other task, its charges
+	 * would be lost. */
 	if (task == current_task())
 		WITH_LIVE(l, EV_FORK_EXIT, moved_itself(l));
 	if (TYPED(task, pid) != TYPED(task, tgid))
@@ -375,7 +373,7 @@ int seed_task(struct bpf_iter__task *ctx)
 	/* In a cgroup it may already have had an event. */
 	if (st->job != JOB_WATCHED)
 		charge_from_now(st, t);
-	/* The order matters: an exit in between finds it counted. */
+	/* The order matters: an exit in between must find the process counted. */
 	if (TYPED(t, pid) == TYPED(t, tgid)) {
 		if (belongs_by_cgroup())
 			mark_inherit(st, tgid);

@@ -39,7 +39,8 @@ static __always_inline bool nr_executes(long nr)
 	return nr == NR_execve || nr == NR_execveat || nr == NR_finit_module;
 }
 
-/* The kernel adds up what they return. It does not do so for splice, AIO and io_uring. */
+/* The kernel counts the bytes that these calls return; it does not do so for splice, AIO and
+ * io_uring. */
 static __always_inline bool nr_is_told(long nr)
 {
 	return nr == NR_read || nr == NR_pread64 || nr == NR_readv || nr == NR_preadv ||
@@ -282,7 +283,7 @@ GLOBAL int call_from_pipe(struct live *l, __u64 mapping, __u64 index, __u64 last
 	if (count > MAX_RW_COUNT)
 		count = MAX_RW_COUNT;
 	if (nr == NR_copy_file_range) {
-		/* It is the only one that is cut at EOF in advance (generic_copy_file_checks()). */
+		/* The only call that is cut at EOF in advance (generic_copy_file_checks()). */
 		size = READ(CAST(address_space, mapping), host, i_size);
 		if (pos < size && count > size - pos)
 			count = size - pos;
@@ -428,7 +429,7 @@ static __always_inline void call_find(struct live *l, struct inode *inode, __u64
 		return;
 	}
 	if (!RANGES_BY_REGISTERS) {
-		/* Only the window's hook fired: it knows everything of the range that matters. */
+		/* Only the window's hook fired, and it knows all that matters about the range. */
 		call_from_event(index, last, c);
 		return;
 	}

@@ -79,9 +79,9 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 		kind = WIN_FORCED;
 	if (s->read_inode != (__u64)inode || s->read_id != id ||
 	    (last != s->read_last && !(s->read_end && last <= s->read_last))) {
-		/* The first sign of a call. io_uring and AIO may return to it from another
-		 * context: then only the per-read hook counts it. An async window starts at the
-		 * head of the marked folio, which may lie before the first requested page. */
+		/* A window is the first sign of a call. io_uring and AIO may continue the call in
+		 * another context; then only the per-read hook counts it. An async window starts at
+		 * the head of the marked folio, which may lie before the first requested page. */
 		__u64 regs = l->regs;
 		long nr = l->regs ? REGS_NR(regs) : -1;
 
@@ -196,7 +196,7 @@ static __always_inline int window_step(struct live *l, struct inode *inode, __u6
 
 	if (file && l->s.win_kind & WIN_IN_FAULT)
 		row_name_below(l, inode, CAST(file, file));
-	/* It may be the file's first event, which decides about tracing. */
+	/* This may be the file's first event, which decides about tracing. */
 	if (advised && trace_chooses(l))
 		live_row(l, inode, HINT_OWN, JOB_WATCHED);
 	if (!trace_may(inode))
@@ -228,8 +228,8 @@ GLOBAL int window_step_of_control(struct live *l, __u64 control, __u32 hook, __u
 {
 	struct readahead_control *c = CAST(readahead_control, control);
 
-	/* Without traces no code uses them: compilers would not pass them then, and the verifier
-	 * rejects a missing argument. */
+	/* Without traces no code uses these arguments. Compilers would then not pass them, and the
+	 * verifier rejects a missing argument. */
 	barrier_var(hook);
 	barrier_var(pages);
 	return l ? window_step(l, CAST(inode, addr_of(l, READ(c, mapping, host))),

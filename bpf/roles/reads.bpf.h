@@ -10,11 +10,10 @@
 #include "bpf/roles/calls.bpf.h"
 #include OF_BUILD(page_state.bpf.h)
 
-/*
- * The call slept for I/O before this event. It waited for the folio at index, if for any: after a
- * wait it drops the folio and looks it up again, or ends the batch before it. If the call did not
- * add it itself, it was on its way for another reason: a delayed hit, a late prefetch.
- */
+/* The call slept for I/O before this event. If it waited for a folio, it was the one at index:
+ * after a wait the call drops the folio and looks it up again, or ends the batch before it. If the
+ * call did not add the folio, the folio was already on its way: a delayed hit, or a late
+ * prefetch. */
 GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last)
 {
 	struct address_space *mapping = CAST(address_space, mapping_addr);
@@ -61,8 +60,8 @@ out:
 	return 0;
 }
 
-/* An io_uring read continues that the task has waited for at its ring. If the hook is a
- * function, it also saw its beginning. */
+/* An io_uring read continues, for which the task has waited at its ring. If the hook is a function,
+ * it also saw the beginning of the read. */
 static __always_inline void ring_woke(struct live *l, struct inode *inode, bool by_call, bool retry)
 {
 	struct task_state *s = &l->s;

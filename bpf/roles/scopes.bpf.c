@@ -55,7 +55,7 @@ SCOPE_END(drop_pagecache_sb, drop)
 SEC("?fentry/truncate_inode_pages_range")
 int BPF_PROG(truncate_in_fn, struct address_space *mapping)
 {
-	/* Its file may have lost part of its last page but no page: reads take the full path
+	/* The file may have lost part of its last page but no whole page: reads take the full path
 	 * until its end is known again. */
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(READ(mapping, host, i_ino))],
 			     OUTSTANDING_ADD);

@@ -11,8 +11,9 @@
 
 #define ANCESTORS_MAX 32
 
-/* The parents of t and of its ancestors. If a parent is ending, its exit may not be recorded,
- * but its children are still its own. Known already: so are those above. */
+/* Records the parents of t and of its ancestors, up to one that is known, because those above it
+ * are known too. The exit of an ending parent may not be recorded, but its children are still its
+ * own. */
 STEP ancestor_step(__u32 i, __u64 *task)
 {
 	struct task_struct *t = CAST(task_struct, *task), *up = READ(t, real_parent);
@@ -69,7 +70,8 @@ static __always_inline bool seed_forks(struct live *l, struct task_struct *paren
 		note_ancestors(addr_of(l, READ(PLAIN(task_struct, parent), group_leader)));
 	if (err)
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-	/* Without a name its exit would not be recognised as that of a counted process. */
+	/* Without an entry in seeds, the exit would not be recognised as that of a counted
+	 * process. */
 	return inside && !err;
 }
 
@@ -82,7 +84,7 @@ static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 
 	/* If it does not fit, the scan of /proc must suffice. */
 	note_ancestors(addr_of(l, leader));
-	/* The iterator finds it without a live thread. */
+	/* The process is to be added, but the iterator will find it without a live thread. */
 	if (!bpf_map_lookup_elem(&seeds, &tgid))
 		return false;
 	st = state_make(leader);

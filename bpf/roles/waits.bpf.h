@@ -68,7 +68,7 @@ GLOBAL int read_sleep_file(struct live *l, __u32 fd, __u64 syscr)
 	if (s->wait_epoch == l->epoch && was.ino == s->wait_file.ino &&
 	    was.dev == s->wait_file.dev && was.gen == s->wait_file.gen)
 		return 0;
-	/* The row and the file's name, while the descriptor exists. */
+	/* Creates the row and sends the file's name while the descriptor exists. */
 	s->wait_epoch = l->epoch;
 	live_row(l, CAST(inode, inode), HINT_OWN, l->s.job);
 	return 0;
@@ -115,10 +115,8 @@ STEP wait_step(__u32 i, struct wait_walk *w)
 	return 1;
 }
 
-/*
- * If the call did not add it itself, it was on its way for another reason: a delayed hit, a late
- * prefetch. The inode exists, because the call does.
- */
+/* If the call did not add the folio, the folio was already on its way: a delayed hit, or a late
+ * prefetch. The inode exists as long as the call. */
 GLOBAL int read_sleeps(struct live *l)
 {
 	struct task_state *s;

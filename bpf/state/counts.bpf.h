@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Counts of an event outside its own row: the name of a file below an overlay, and events that end
- * later: a fault, or a wait for a file that may no longer exist by then. Also counts waits by
- * process.
- */
+/* Counts for other rows than the event's: for the name of a file below an overlay, and for events
+ * that end later, such as a fault, or a wait for a file that may no longer exist by then. Also
+ * counts waits by process. */
 #ifndef COUNTS_BPF_H
 #define COUNTS_BPF_H
 
@@ -48,7 +46,7 @@ static __noinline struct process_row *process_make(struct task_struct *t, __u32 
 }
 
 /* A switch adds the reads of a task to its process's row at most once in this CPU time, because the
- * lookup would add half to the cost of a switch. An interval may have those of the one before. */
+ * lookup would add half to the cost of a switch. An interval may have reads of the one before. */
 #define PROCESS_EVERY_NS 5000000
 
 static __always_inline bool process_is_due(const struct task_state *s, __u32 epoch)
@@ -57,8 +55,8 @@ static __always_inline bool process_is_due(const struct task_state *s, __u32 epo
 	       (s->process_epoch != epoch || s->runtime_ns >= s->process_due_ns);
 }
 
-/* Waits of the running task that a file's row has just got, for the row of its process. Its reads
- * since the last time come along, without a lookup of their own. */
+/* Adds waits of the running task, which a file's row has just got, to the row of its process, and
+ * its reads since the last time with them: they need no lookup of their own. */
 GLOBAL int process_note(struct live *l, __u64 stall_ns, __u64 stalls)
 {
 	struct task_struct *t;
@@ -90,7 +88,7 @@ GLOBAL int process_note(struct live *l, __u64 stall_ns, __u64 stalls)
 	return 0;
 }
 
-/* Waiting for a file, and one more of kind (C_NR: no other counter). */
+/* Adds a wait for a file, and one to the counter kind (C_NR: no other counter). */
 static __noinline int wait_charge(struct live *l, const struct file_key *file, enum counter kind,
 				  __u64 stall_ns, __u64 stalls)
 {
@@ -138,7 +136,7 @@ static __always_inline void ring_forget(struct task_state *s)
 		stall_forget(s);
 }
 
-#define NO_CALL (~0ull) /* no call goes on */
+#define NO_CALL (~0ull) /* no call is in progress */
 
 /*
  * Waits of a call that no event of the per-read hook charged, because it was off or came before the

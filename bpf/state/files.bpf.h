@@ -16,11 +16,9 @@ static __always_inline struct file *file_of_fd(struct task_struct *t, __u64 fd)
 	return CAST(file, load_ptr((__u64)READ(fdt, fd) + fd * sizeof(void *)));
 }
 
-/*
- * Whether this descriptor leads to that cache. On overlayfs the descriptor's inode is the overlay's
- * and the cache belongs to a layer below, so the event must be the call's own work: what the call
- * reclaims or faults in on the way is not.
- */
+/* Whether this descriptor leads to the cache of the event. On overlayfs the descriptor has the
+ * overlay's inode, and the cache belongs to a layer below. The event must then be the call's own
+ * work, not a reclaim or a fault inside the call. */
 static __always_inline bool file_leads_to(struct file *file, __u64 mapping)
 {
 	return (__u64)READ(file, f_mapping) == mapping ||

@@ -15,11 +15,11 @@
 
 #define EPOCH_STALE (1u << 31)
 
-/* STALL_URING: for a ring; a later event shows whether a read of the page cache ended it. */
+/* STALL_URING: a wait for a ring; a later event shows whether a read of the page cache ended it. */
 enum { STALL_READ = 1, STALL_FAULT = 2, STALL_URING = 3 };
 
-/* An io_uring read whose submission was seen. The value is never one of syscr, so that each
- * event is looked up and none is taken for the last call's event with the same end. */
+/* An io_uring read whose submission was seen. No syscr has this value, so each event is looked up,
+ * and none is mistaken for one of the last call with the same end. */
 #define URING_CALL (1ull << 63)
 
 static __always_inline __u64 fault_clock(struct task_struct *t)
@@ -27,7 +27,8 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
 	return READ(t, min_flt) + READ(t, maj_flt);
 }
 
-/* Otherwise by fork: a process tree, or the calibration. */
+/* Whether tasks belong to the job by cgroup; otherwise by fork (a process tree, or the
+ * calibration). */
 static __always_inline bool belongs_by_cgroup(void)
 {
 	return config.job_by_cgroup != JOB_BY_FORK && !shared.calibrating;
@@ -84,7 +85,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	return READ(at, kn, id) == config.job_cgroup_id;
 }
 
-/* Its earlier CPU time and reads are not the job's. */
+/* Starts to charge a task: its earlier CPU time and reads are not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
 	st->runtime_ns = TYPED(t, se.sum_exec_runtime);
@@ -138,7 +139,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	return JOB_OTHERS;
 }
 
-/* It moved into or out of the cgroup: counts from now. */
+/* Sets the owner of the running task; if that changed, charges start now. */
 static __always_inline void live_belongs(struct live *l, struct task_struct *t, __u32 job)
 {
 	if (l->s.job == job)
@@ -148,7 +149,7 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 	l->s.flags |= TASK_DIRTY;
 }
 
-/* The sleeps so far are charged, or not the page cache's. */
+/* Forgets the sleeps so far: they are charged, or were not for the page cache. */
 static __always_inline void stall_forget(struct task_state *s)
 {
 	s->stall_ns = 0;
@@ -213,7 +214,7 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 		l->s.flags = TASK_STORED | (st->flags & (TASK_NOTED | TASK_AWAITED));
 	} else {
 		__builtin_memset(&l->s, 0, sizeof(l->s));
-		/* If it belongs to the job, it does from now. */
+		/* If the task belongs to the job, its charges begin now. */
 		charge_from_now(&l->s, t);
 	}
 	live_belongs(l, t, job_of(t, st));

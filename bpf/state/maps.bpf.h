@@ -85,7 +85,7 @@ struct {
 	__type(value, __u64);
 } evictors_b SEC(".maps");
 
-/* In front of these, for each generation. */
+/* Each CPU's last note, in front of these maps; one per generation. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2);
@@ -101,8 +101,8 @@ struct {
 	__type(value, __u64);
 } adders SEC(".maps");
 
-/* Processes of the job that waited or read, in generations like rows. When a map is full, a process
- * has no entry: its time is what the entries lack of the job's. */
+/* Processes of the job that waited or read, in generations like rows. A process without room has no
+ * entry: its time is the difference between the job's time and the sum of the entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_PROCESSES);
@@ -124,8 +124,8 @@ struct {
 	__type(value, struct job_row);
 } jobs SEC(".maps");
 
-/* Lengths of the job's sleeps by file, in generations like rows. A file without room has none here,
- * which user space sees by its number of sleeps. */
+/* Lengths of the job's sleeps by file, in generations like rows. A file without room has no entry
+ * here; user space notices that by its number of sleeps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_WAITS);
@@ -197,7 +197,7 @@ struct {
 	__type(value, __u32);
 } locks SEC(".maps");
 
-#define URING_WAYS 8 /* one more of them, and a range is what its event says */
+#define URING_WAYS 8 /* with more of them, the event alone gives the range */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_URING);
@@ -250,7 +250,7 @@ struct shared shared;
 struct tally tallies[NR_TALLY_CPUS];
 __u32 members[NR_MEMBERS]; /* tasks of the job, by hash of their address */
 
-/* Set before loading, in a section of its own, in addition to which other constants may exist. */
+/* Set before loading; in a section of its own, so that other constants may exist. */
 const volatile struct config config SEC(".rodata.config");
 
 /* A constant if the architecture has only one value, because a read shifts by it several times. */

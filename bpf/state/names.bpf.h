@@ -20,8 +20,8 @@ enum { SCRATCH_EVENT, SCRATCH_SWEEP };
 /* For a file without a path: everything known was sent. */
 #define SIGNATURE_NAMELESS 1
 
-/* Mounts without a visible path: unmounted while in use (NULL), or a filesystem's own (an error
- * pointer). The name is then the path from the filesystem's root, or the end of one. */
+/* Mounts without a visible path: unmounted while in use (NULL), or internal to a filesystem (an
+ * error pointer). The name is then the path from the filesystem's root, or the end of a path. */
 static __always_inline bool mount_is_detached(struct mount *m)
 {
 	__u64 ns = (__u64)READ(m, mnt_ns);
@@ -312,7 +312,7 @@ STEP link_step(__u32 i, struct links_walk *w)
 	return 0;
 }
 
-/* After a name of a file was removed: one of its other names. */
+/* Another name of a file, one of whose names was removed. */
 static __always_inline __u64 name_that_leads(__u64 dentry)
 {
 	struct dentry *d = CAST(dentry, dentry);
@@ -373,12 +373,11 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	return called ? NAME_OF_CALL : NAME_OF_OTHER;
 }
 
-/*
- * The name of an inode at an event of the running task: the path of the call's descriptor, of the
- * opened file in the event (hint; 0: none; HINT_OWN: the call requested the event), its previous
- * one, or any in its filesystem. by_call: only the first is acceptable. Returns 1 if it was the
- * first. A name that was already sent is not sent again.
- */
+/* Sends the name of an inode at an event of the running task. In order of preference: the path of
+ * the call's descriptor, that of the opened file in the event (hint; 0: none; HINT_OWN: the call
+ * requested the event), the file's previous name, or any name in its filesystem. by_call: only the
+ * first is acceptable. Returns 1 if it was the first. A name that was already sent is not sent
+ * again. */
 GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 {
 	struct inode *inode = CAST(inode, inode_addr);

@@ -46,7 +46,7 @@ static __always_inline struct file *file_of_pages(struct file *file)
 }
 
 /* A file that an overlay opened below itself: its path is that of the overlay's file. In nested
- * overlays it is on a mount of its own, which no path leads to. */
+ * overlays it is on a mount of its own that no path leads to. */
 GLOBAL int file_is_below(struct live *l, __u64 file_addr, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);

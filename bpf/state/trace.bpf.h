@@ -37,7 +37,8 @@ static __always_inline bool trace_chooses(struct live *l)
 	return shared.tracing.on && l->s.job == JOB_WATCHED;
 }
 
-/* Its place in a file is in a union on some kernels, which the verifier does not follow. */
+/* Reads f_ra by its offset, because some kernels have it in a union, which the verifier does not
+ * follow. */
 static __always_inline void trace_state_of(struct trace_record *r, __u64 file)
 {
 	struct file_ra_state *ra =
@@ -52,7 +53,7 @@ static __always_inline void trace_state_of(struct trace_record *r, __u64 file)
 	r->state.async_size = READ(ra, async_size);
 	r->state.prev_pos = READ(ra, prev_pos);
 	r->state.mmap_miss = READ(ra, mmap_miss);
-	/* From 6.16 it and the order have 16 bits. */
+	/* From 6.16 mmap_miss and the order have 16 bits each. */
 	if (bpf_core_field_exists(ra->order)) {
 		r->state.mmap_miss &= 0xffff;
 		r->state.order = READ(ra, order);
@@ -278,10 +279,8 @@ static __noinline int trace_settle(struct live *l)
 	return number;
 }
 
-/*
- * The file's first event on this CPU, or the first again after other files. Called deep in the
- * stack: it and its callees have small frames.
- */
+/* The file's first event on this CPU, or the first again after other files. Called with a deep
+ * stack: it and its callees must have small frames. */
 GLOBAL int trace_choose(struct live *l, __u64 inode_addr)
 {
 	struct inode *inode = CAST(inode, inode_addr);

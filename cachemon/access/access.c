@@ -121,8 +121,7 @@ static bool fuse_refuses(const char *path)
 	return !statfs(path, &fs) && fs.f_type == FUSE_SUPER_MAGIC && !fs.f_bsize && !fs.f_namelen;
 }
 
-/* Such a process gets no farther than the filesystem's root, which is one of the directories
- * that lead to path. */
+/* Such a process gets no farther than the filesystem's root, which is on the way to path. */
 static bool fuse_on_the_way(const char *path)
 {
 	_cleanup_free_ char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);

@@ -313,9 +313,12 @@ run_as_invoker(const struct invoker *inv, int (*run)(void *arg, struct errtext *
 
 	/* Comes after the change of users, which undoes both. */
 	if (!r && process_untraceable())
-		r = errtext_set(&err, -errno, "cannot forbid tracing: %s", strerror(errno));
+		r = errtext_set(&err, -errno,
+				"cannot keep other processes from tracing this one: %s",
+				strerror(errno));
 	if (!r && prctl(PR_SET_PDEATHSIG, SIGKILL))
-		r = errtext_set(&err, -errno, "cannot follow the parent: %s", strerror(errno));
+		r = errtext_set(&err, -errno, "cannot tie the helper process to its parent: %s",
+				strerror(errno));
 	if (!r && getppid() == parent)
 		r = run(arg, &err);
 	fflush(NULL);
@@ -335,10 +338,10 @@ static int how_it_ended(pid_t pid, int from, struct errtext *err)
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (WIFSIGNALED(status))
-		return errtext_set(err, -EIO, "the process that does this was killed by signal %d",
+		return errtext_set(err, -EIO, "cachemon's helper process was killed by signal %d",
 				   WTERMSIG(status));
 	if (n != (ssize_t)sizeof(said))
-		return errtext_set(err, -EIO, "the process that does this ended early");
+		return errtext_set(err, -EIO, "cachemon's helper process ended early");
 	said.text[sizeof(said.text) - 1] = '\0';
 	*err = said;
 	return -EIO;

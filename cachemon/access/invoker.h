@@ -39,7 +39,7 @@ int invoker_current(struct invoker *ret, struct errtext *err);
 void invoker_free(struct invoker *inv);
 
 /* Permanently becomes the invoker: groups, gids, uids, capabilities. For the forked child of a
- * single-threaded process. Without a change of user, drops what the user was given for measuring
+ * single-threaded process. If the user does not change, the capabilities for measuring are removed
  * from the inheritable set. */
 int invoker_drop_permanently(const struct invoker *inv);
 
@@ -57,8 +57,8 @@ int invoker_become(struct errtext *err);
 int invoker_run(const struct invoker *inv, int (*run)(void *arg, struct errtext *err), void *arg,
 		struct errtext *err);
 
-/* The owner of a file, to act as with access_enter(): with the account's groups, or only gid if
- * the user has no account. */
+/* The owner of a file, for access_enter(): with the account's groups, or only gid if the user has
+ * no account. */
 int invoker_of_owner(uid_t uid, gid_t gid, struct invoker *ret);
 
 /*

@@ -176,7 +176,7 @@ void mountinfo_free(struct mountinfo *mi)
 	memset(mi, 0, sizeof(*mi));
 }
 
-/* The first mount point on the way: a lookup of path leaves cur there. */
+/* The first mount point on the way to path, at which a lookup leaves cur. */
 static const struct mount *next_mount(const struct mountinfo *mi, const struct mount *cur,
 				      const char *path)
 {

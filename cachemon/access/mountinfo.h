@@ -37,11 +37,11 @@ void mountinfo_free(struct mountinfo *mi);
  * below others serve no path. NULL: none, as below a chroot. */
 const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *path);
 
-/* Whether the comma-separated options hold word, alone. */
+/* Whether word is one of the comma-separated options. */
 bool mountinfo_has_option(const char *options, const char *word);
 
-/* Decodes the octal escapes of a field in place. options are not decoded, because a comma could
- * be a path's. */
+/* Decodes the octal escapes of a field in place. options are not decoded, because a decoded comma
+ * could belong to a path. */
 void mountinfo_decode(char *s);
 
 #endif

@@ -69,7 +69,7 @@ int paths_make_parents(const char *path, const struct invoker *inv, struct errte
 			    strerror(-e));
 		goto out;
 	}
-	/* Not the root directory's slash. */
+	/* Keeps the slash of the root directory. */
 	for (char *slash = strchr(copy + (copy[0] == '/'), '/'); slash && !e;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';

@@ -112,14 +112,14 @@ int publish_open(const char *path, struct output *ret_output, struct errtext *er
 	return 0;
 }
 
-int publish_commit(struct output *o, struct errtext *err)
+static int commit(struct output *o, bool sync, struct errtext *err)
 {
 	int ret = ferror(o->out) ? -EIO : 0;
 
 	if (fflush(o->out) != 0)
 		ret = -errno;
 	/* A full disk may only show when the data is really written; a pipe cannot be synced. */
-	if (!ret && o->temporary && fsync(fileno(o->out)) < 0)
+	if (!ret && sync && o->temporary && fsync(fileno(o->out)) < 0)
 		ret = -errno;
 	if (fclose(o->out) != 0 && !ret)
 		ret = -errno;
@@ -134,6 +134,16 @@ int publish_commit(struct output *o, struct errtext *err)
 	}
 	publish_abort(o);
 	return ret;
+}
+
+int publish_commit(struct output *o, struct errtext *err)
+{
+	return commit(o, true, err);
+}
+
+int publish_replace(struct output *o, struct errtext *err)
+{
+	return commit(o, false, err);
 }
 
 void publish_abort(struct output *o)

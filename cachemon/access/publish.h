@@ -3,7 +3,7 @@
  * Publishes what a callback writes to a stream: prints it, or creates a file that appears
  * completely or not at all. Owns that procedure, its messages and the temporary file; the content
  * is the caller's. Functions return 0, or -errno with a line in err. For processes that have become
- * their invoker.
+ * their invoker, or act as it (access_enter()).
  */
 #ifndef PUBLISH_H
 #define PUBLISH_H
@@ -25,6 +25,8 @@ int publish_open(const char *path, struct output *ret, struct errtext *err);
 /* Renames the file into place. On failure no new file remains, and an existing file is
  * unchanged. */
 int publish_commit(struct output *o, struct errtext *err);
+/* The same for a file that is soon replaced again: it does not wait for the disk. */
+int publish_replace(struct output *o, struct errtext *err);
 /* Discards the written data; does nothing after a commit. */
 void publish_abort(struct output *o);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A compact set of the files that a run has seen, 10 bytes each. Owns what remains known of a file
- * without a row of its own: that it was seen, where it is counted, and a rough weight. Reports when
- * it is full, so that its count is not taken for exact.
- */
+/* A compact set of the files that a run has seen, 10 bytes each. Owns what is kept about a file
+ * without a row: that it was seen, where it is counted, and a rough weight. Reports when it is
+ * full, because its count is then a lower bound. */
 #ifndef FILESET_H
 #define FILESET_H
 

@@ -92,7 +92,7 @@ struct ledger_directory *directory_of(struct ledger *l, uint32_t job, const char
 	uint64_t hash;
 	size_t len;
 
-	/* All processes outside the job share one row, because only their total matters. */
+	/* Processes outside the job share one row, because only their total matters. */
 	if (job == JOB_OTHERS || !path || path[0] != '/')
 		return l->nameless[job];
 	len = parent_length(path, strlen(path));

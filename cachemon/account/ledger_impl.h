@@ -32,7 +32,7 @@ struct ledger {
 	size_t max_files; /* limits.files plus the slack between two culls */
 	size_t file_path_bytes;
 	struct hash_index file_index;
-	struct weight floor; /* weight of the least valuable file that was kept */
+	struct weight floor; /* weight of the least valuable kept file */
 	struct ledger_file **active;
 	size_t nr_active;
 	int64_t *dead;

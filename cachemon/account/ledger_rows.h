@@ -25,7 +25,7 @@ struct ledger_directory {
 	uint64_t hash;
 	uint64_t files;	      /* distinct files */
 	bool files_estimated; /* the list is incomplete */
-	bool subdirectories;  /* also holds subdirectories that did not fit */
+	bool subdirectories;  /* also counts subdirectories that did not fit */
 	struct counters total;
 	uint64_t last_seq; /* sample that last changed it: last */
 	struct counters last;

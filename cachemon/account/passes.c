@@ -17,8 +17,9 @@ static struct sample_pass *find_pass(struct passes *p, uint64_t pass)
 	return &p->list[p->nr++];
 }
 
-/* Distributes the growth from the previous to the present value over passes. A file that is read
- * over and over would fill the list and belongs to no epoch. */
+/* Distributes the growth from the previous to the present value over passes. Growth over too many
+ * passes is dropped: a file that is read over and over would fill the list, and belongs to no
+ * epoch. */
 static void add_amount(struct passes *p, uint64_t size, uint64_t last, uint64_t total, bool pages)
 {
 	uint64_t from = total - last;
@@ -40,7 +41,7 @@ static void add_amount(struct passes *p, uint64_t size, uint64_t last, uint64_t 
 
 void passes_add(struct passes *p, const struct passes_file *f, uint64_t page_size)
 {
-	/* Prevents overflow; no file is as large. */
+	/* Prevents overflow; no file is that large. */
 	if (!f->size_bytes || f->size_bytes >> 56 || f->total_bytes >> 62)
 		return;
 	add_amount(p, f->size_bytes, f->last_bytes, f->total_bytes, false);
@@ -60,7 +61,7 @@ void passes_take(struct passes *p, const struct ledger *l, uint64_t page_size)
 		const struct ledger_file *f = l->files[i];
 		struct passes_file x;
 
-		/* More files than get a row of the interval. */
+		/* Every active file counts, even if it gets no row for the interval. */
 		if (f->last_seq != l->seq || f->job != JOB_WATCHED ||
 		    f->size_bytes == SAMPLE_SIZE_UNKNOWN)
 			continue;

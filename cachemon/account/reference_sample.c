@@ -78,11 +78,9 @@ static void fill_index(struct reference_sample *s)
 			hash_index_put(&s->index, s->pages[i].hash, i);
 }
 
-/*
- * A full sample drops a quarter at once, so that this is rare. Numbers stay, because the store has
- * them, until there are as many unused numbers as pages. The store may hold as much again of
- * dropped data, and at least this much.
- */
+/* A full sample drops a quarter at once, so that this is rare. Pages keep their numbers, because
+ * the store has them, until as many numbers are unused as used. The store may hold as much dropped
+ * data as live data, and at least this much. */
 enum { STORED_SPARE = 65536, PAGES_SPARE = 1024 };
 
 struct rank {
@@ -334,14 +332,14 @@ int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled,
 	*ret_error = 0;
 	if (!threshold || pages < 1)
 		return threshold ? 0 : -1;
-	/* Even if the sample has no such page, some may exist. */
+	/* A sample without such a page does not prove that no such page exists. */
 	*ret_error = sqrt((double)(sampled ? sampled : 1) * (1 - rate)) / rate / pages;
 	return llround(pages);
 }
 
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error)
 {
-	s->distinct_pages = pages;
+	s->distinct_pages = pages < s->lookups ? pages : s->lookups;
 	s->distinct_error = error;
 }
 

@@ -80,11 +80,11 @@ struct reference_view {
 typedef bool (*sampled_page_ask)(void *ctx, const struct sampled_page *page);
 size_t reference_sample_uncounted(struct reference_sample *s, sampled_page_ask counted, void *ctx);
 
-/* Estimates the distinct pages: the counted ones, plus others of which this many are below the
- * threshold. Each of these was sampled independently at random. Also gives the relative standard
- * error. -1: unknown. */
+/* Estimates the number of distinct pages: the counted ones, plus others, of which this many are in
+ * the sample. Also gives the relative standard error. -1: unknown. */
 int64_t reference_distinct(uint64_t threshold, uint64_t counted, size_t sampled, double *ret_error);
-/* The number of pages that the job looked up so far, and its error. */
+/* The number of pages that the job looked up so far, and its error. The kernel may already count
+ * pages of lookups that follow the last chunk: the view never has more pages than lookups. */
 void reference_sample_distinct(struct reference_sample *s, int64_t pages, double error);
 void reference_sample_view(const struct reference_sample *s, struct reference_view *ret);
 /* The store has everything that the last view showed. */

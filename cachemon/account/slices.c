@@ -9,7 +9,7 @@ static const char too_few[] = "too few slices contained reads to compute an inte
 static const char uncounted[] = "the kernel does not count bytes read by AIO, io_uring and splice, "
 				"so slices do not represent the time between them";
 static const char lost[] =
-	"the bytes read by the job's tasks could not be read from /proc at least once";
+	"at least once, /proc did not show how many bytes the job's tasks had read";
 static const char fewer_than_misses[] = "the estimate is below the number of misses";
 static const char too_wide[] =
 	"the 90 % interval of the estimate is wider than a quarter of its value";
@@ -66,7 +66,7 @@ void slices_add(struct slices *s, const struct slice_part *part)
 	s->last_part = 1;
 }
 
-/* Of neighbouring parts: what was seen, and its base. */
+/* Sums over neighbouring parts: what was seen, and its base. */
 struct stratum {
 	double seen, on, all;
 	double call; /* base of a mean call with the hook on */
@@ -97,9 +97,9 @@ static void stratum_sum(const struct slice_part *p, size_t nr, enum slice_figure
 		h->call = f == SLICE_READ_CALLS ? 1 : read.bytes / read.calls;
 }
 
-/* A slice may begin and end anywhere within a call, whose bytes are counted as a whole but its
- * pages are not: the missing or surplus part of a mean call is uniformly distributed between
- * none and all. */
+/* A slice may begin and end within a call. The bytes of such a call count as a whole, but its pages
+ * do not: the missing or surplus part is uniformly distributed between none and all of a mean
+ * call. */
 static double cut_variance(const struct stratum *h, double ratio)
 {
 	double call = ratio * h->call;
@@ -107,7 +107,7 @@ static double cut_variance(const struct stratum *h, double ratio)
 	return h->cuts * call * call / 12;
 }
 
-/* The ratio of all other parts. */
+/* The ratio of all parts except this one. */
 static double without(const struct stratum *h, const struct slice_part *p, enum slice_figure f)
 {
 	return (h->seen - p->seen[f]) / (h->on - read_for(f, &p->on));
@@ -142,7 +142,7 @@ static bool stratum_estimate(const struct slice_part *p, size_t nr, enum slice_f
 		d = without(h, &p[i], f) - mean;
 		squares += d * d;
 	}
-	/* Leaves out the jackknife's factor (nr - 1) / nr: with few parts, the interval held the
+	/* Omits the jackknife's factor (nr - 1) / nr: with it, intervals of few parts contained the
 	 * true value too seldom. */
 	h->variance = squares * off * off + cut_variance(h, ratio) * off * off / h->on / h->on;
 	return true;
@@ -216,7 +216,7 @@ static bool are_uncounted(const struct seen_in_all *sum)
 	return sum->sliced_bytes * (1 - SLICE_UNCOUNTED_MAX) > sum->on.bytes + sum->cuts * call;
 }
 
-/* A figure per byte, or per call, of files: its value if everything read is from files. */
+/* A figure per byte, or per call: its value if everything that was read came from files. */
 static double rate_of_files(const struct seen_in_all *sum, enum slice_figure f)
 {
 	double files = sum->figure[f == SLICE_READ_CALLS ? SLICE_READ_CALLS : SLICE_READ_BYTES];

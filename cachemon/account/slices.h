@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Estimates what only the per-read hook sees, for a run whose hook is on in slices at random
- * places. A part is the time between two samples: what was seen in its slices, and what the job's
- * tasks read from anything, in slices and in total. Owns the estimator; knows no probe, no clock
- * and no SQL. docs/design.md has the formulas.
- */
+/* Estimates what only the per-read hook sees, for a run whose hook is on in slices at random
+ * places. A part is the time between two samples; its data is what was seen in its slices, and what
+ * the job's tasks read from anything, in slices and in total. Owns the estimator; knows no probe,
+ * no clock and no SQL. docs/design.md has the formulas. */
 #ifndef SLICES_H
 #define SLICES_H
 
@@ -27,9 +25,8 @@ enum slice_figure {
 /* The cost of switching widens each interval by this share of the estimate, up and down.
  * Measured: up to 0.0005 for 4 KiB reads. */
 #define SLICE_SEAM 0.001
-/* Something that none of n slices saw may still have been this share / n of the time, with a
- * probability of 10 %: bytes of a pipe, for example, which are not lookups. It widens each
- * interval, up and down. */
+/* Something that none of n slices saw, such as reads of a pipe, may still have taken this share / n
+ * of the time, with a probability of 10 %. This widens each interval, up and down. */
 #define SLICE_UNSEEN 2.3
 /* Limit for bytes seen beyond what the job's tasks read themselves, as a share. The excess
  * belongs to AIO, io_uring or splice; no kernel counter has their bytes, so the amount outside

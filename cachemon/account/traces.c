@@ -192,11 +192,9 @@ static unsigned int stratum_of_size(int64_t size_bytes)
 	return s;
 }
 
-/*
- * A threshold of p of all hashes keeps p of all files: n files below it represent n / p files, as
- * do those among them that are also traced because they are read much. A file that is no longer
- * below it represents none.
- */
+/* A threshold at the share p of all hashes keeps the share p of all files, so n files below it
+ * represent n / p files. This includes files below it that are traced because they are read much. A
+ * file that is no longer below it represents none. */
 void traces_see_thresholds(struct traces *t, const uint32_t threshold[NR_STRATA])
 {
 	uint32_t below[NR_STRATA] = {0}, added[NR_STRATA] = {0};

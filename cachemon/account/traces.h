@@ -81,7 +81,7 @@ void traces_end(struct traced_file *f, const char *reason);
 size_t traces_nr(const struct traces *t);
 struct traced_file *traces_at(const struct traces *t, size_t i);
 struct traced_file *traces_find(const struct traces *t, const struct file_key *key);
-/* For all files since the start. */
+/* The number of events of all files since the start. */
 uint64_t traces_events(const struct traces *t);
 /* The run has recorded too much to start another file. */
 bool traces_full(const struct traces *t);
@@ -103,7 +103,7 @@ struct traced_row {
 };
 
 void traces_row(const struct traced_file *f, struct traced_row *ret);
-/* Its row was inserted in an uncommitted transaction. */
+/* The file's row was inserted in an uncommitted transaction. */
 void traces_set_db_id(struct traced_file *f, int64_t id);
 /* The database has what traces_row() returned, or the transaction was rolled back. */
 void traces_written(struct traces *t);

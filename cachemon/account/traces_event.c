@@ -22,7 +22,7 @@ _Static_assert((int)NOTE_RANDOM == TRACE_RANDOM && (int)NOTE_NOREUSE == TRACE_NO
 		       (int)NOTE_BY_WRITE == TRACE_BY_WRITE,
 	       "flags");
 
-#define ALIGN_PAGES 512 /* a page table's: fault-around stays within it */
+#define ALIGN_PAGES 512 /* pages of a page table: fault-around stays within it */
 
 static bool data_room(struct traces *t, struct traced_file *f)
 {
@@ -70,7 +70,7 @@ static uint32_t actor_of(struct traced_file *f, uint32_t tid)
 		if (f->actors[i] == tid)
 			return f->last_actor = i;
 	if (f->nr_actors >= ACTORS_MAX || vec_reserve(f->actors, f->max_actors, f->nr_actors + 1)) {
-		traces_end(f, "too many tasks used it to distinguish them");
+		traces_end(f, "more tasks used it than cachemon can distinguish");
 		return 0;
 	}
 	f->actors[f->nr_actors] = tid;
@@ -102,7 +102,7 @@ static struct description *description_add(struct traced_file *f, uint64_t file)
 
 	if (f->nr_descriptions >= DESCRIPTIONS_MAX ||
 	    vec_reserve(f->descriptions, f->max_descriptions, f->nr_descriptions + 1)) {
-		traces_end(f, "it was open too many times at once to distinguish the open files");
+		traces_end(f, "it was open more times at once than cachemon can distinguish");
 		return NULL;
 	}
 	f->last_description = f->nr_descriptions;
@@ -121,12 +121,10 @@ static void copy_state(struct trace_event *e, const struct trace_state *s)
 				  .prev_pos = s->prev_pos};
 }
 
-/*
- * The number of the open file at an address. The kernel reuses the memory of a closed one: its
- * state then changes from another one's to that of a new open file. An open file that was never
- * read or used for a window is indistinguishable from a new one; so is one whose first read, by
- * another task, may still be in progress.
- */
+/* The number of the open file at an address. The kernel reuses the memory of a closed file for
+ * another one, whose state is then that of a new open file. An open file that was never read or
+ * used for a window cannot be distinguished from a new one; nor can one whose first read, by
+ * another task, may still be in progress. */
 static uint32_t description_of(struct traces *t, struct traced_file *f,
 			       const struct trace_record *rec, const struct trace_event *like)
 {
@@ -182,7 +180,7 @@ static void map_of(struct traces *t, struct traced_file *f, const struct trace_r
 		    vec_reserve(f->mappings, f->max_mappings, f->nr_mappings + 1)) {
 			traces_end(
 				f,
-				"it was mapped too many times at once to distinguish the mappings");
+				"it was mapped more times at once than cachemon can distinguish");
 			return;
 		}
 		f->mappings[f->nr_mappings++] = is;

@@ -30,7 +30,7 @@ void escape_inert(FILE *out, const char *s, size_t len);
 void escape_lines(FILE *out, const char *text);
 /* The same as escape_inert() into a buffer, truncated if it does not fit. */
 void escape_inert_to(char *buf, size_t size, const char *s);
-/* A copy; of "-" if s is NULL. NULL: no memory. */
+/* A copy of s, or of "-" if s is NULL. NULL: no memory. */
 char *escape_inert_copy(const char *s, size_t len);
 
 #endif

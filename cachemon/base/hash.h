@@ -37,7 +37,7 @@ struct hash_index {
 /* Makes room for that many rows, fewer than 2^31; the first call creates the index if it is all
  * 0. 0, or -ENOMEM and no change. */
 int hash_index_reserve(struct hash_index *x, size_t rows);
-/* There must be room for it. */
+/* Adds a row, for which there must be room. */
 void hash_index_put(struct hash_index *x, uint64_t hash, size_t row);
 /* All rows with that hash, and perhaps others: for (size_t at = 0, row; hash_index_next(x, hash,
  * &at, &row);) */

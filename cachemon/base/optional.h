@@ -20,7 +20,7 @@ struct opt_f64 {
 };
 
 struct opt_i64 opt_add(struct opt_i64 a, struct opt_i64 b);
-/* Absent too if the difference is negative, because a count cannot be. */
+/* Absent too if the difference is negative, because a count cannot be negative. */
 struct opt_i64 opt_sub(struct opt_i64 a, struct opt_i64 b);
 struct opt_i64 opt_mul(struct opt_i64 a, int64_t b);
 /* The nearest whole number; absent if negative. */

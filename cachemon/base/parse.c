@@ -77,7 +77,7 @@ int parse_pid(const char *s, pid_t *ret_pid)
 	return 0;
 }
 
-/* The digits after a point; digits below one unit are cut. */
+/* The digits after a point; digits below one unit are dropped. */
 static uint64_t fraction(const char *digits, const char *end, uint64_t unit)
 {
 	uint64_t value = 0;

@@ -12,8 +12,8 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 
-/* Length of the character at s if it may be shown unchanged, else 0. A document escapes unsafe
- * characters, and the backslash of an escape would end quotes. */
+/* Length of the character at s if it may be shown unchanged, else 0. A document would escape unsafe
+ * characters, and the backslash of an escape would break the quotes. */
 static size_t shown_length(const char *s)
 {
 	uint32_t cp = 0;

@@ -28,7 +28,7 @@ int terminal_text_width(FILE *out);
 bool terminal_locale_is_utf8(void);
 /* Whether out is a terminal, or a pager on one, and the locale has no UTF-8. */
 bool terminal_is_ascii(FILE *out);
-/* The same of plain text, which follows the locale in a pipe and in a file, too. A stream in memory
+/* The same for plain text, which follows the locale in a pipe and in a file too. A stream in memory
  * is UTF-8. */
 bool terminal_text_is_ascii(FILE *out);
 enum { TERMINAL_PLAIN_MAX = 12 };

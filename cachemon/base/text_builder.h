@@ -23,7 +23,7 @@ char *text_end(struct text_builder *b);
 /* asprintf(): 0, or -ENOMEM with *ret NULL. */
 int text_print(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Replaces it by a copy of now; true: the text changed. On -ENOMEM it stays. */
+/* Replaces the text by a copy of now; true: it changed. On -ENOMEM it stays. */
 bool text_replace(char **text, const char *now);
 
 #endif

@@ -89,7 +89,8 @@ static void add_cgroup_name(struct cgroup_names *n, uint64_t id, const char *pat
 	n->names[n->nr++].path = copy;
 }
 
-/* path: at top and below, of PATH_MAX bytes; appended parts are removed before returning. */
+/* path: a buffer of PATH_MAX bytes with the path from top; what is appended is removed before
+ * returning. */
 static void look_below(struct cgroup_names *n, int dirfd, char *path, size_t len,
 		       unsigned int depth)
 {

@@ -145,7 +145,7 @@ static void look_upwards(struct memory_cgroup *c, struct memory_room *room)
 			continue;
 		used = memory_cgroup_read(c->kind, c->dir, MEMORY_USAGE);
 		cached = memory_cgroup_read(c->kind, c->dir, MEMORY_CACHED);
-		/* Memory that may not be page cache counts as not reclaimable. */
+		/* Only page cache counts as reclaimable. */
 		used = used > 0 ? used : 0;
 		used -= cached > 0 ? (cached < used ? cached : used) : 0;
 		left = used < limit ? (uint64_t)(limit - used) : 0;
@@ -193,8 +193,8 @@ static int check_cgroup(uint64_t bytes, struct errtext *err)
 		wait_for_room(&mounts, bytes, room);
 		if (room->bytes < bytes)
 			r = errtext_set(err, -ENOMEM,
-					"the probes need %s of memory, but in the limit of %s of "
-					"cachemon's cgroup (%s) only %s are left: raise the limit, "
+					"the probes need %s of memory, but the limit of %s of "
+					"cachemon's cgroup (%s) leaves only %s: raise the limit, "
 					"or run cachemon in another cgroup",
 					human_bytes(bytes).text,
 					human_bytes(room->limit_bytes).text, room->cgroup,

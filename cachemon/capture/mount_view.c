@@ -135,8 +135,8 @@ static int read_own(struct mount_views *views)
 
 	if (views->own_fd < 0)
 		return -ENOENT;
-	/* Whether the namespace's mounts changed since the last poll. Polled before reading, so
-	 * that a change in between shows next time. */
+	/* Whether the namespace's mounts changed since the last poll. Polls before reading, so that
+	 * the next poll shows a change in between. */
 	if (poll(&p, 1, 0) > 0 && p.revents & POLLPRI)
 		views->own.fresh = false;
 	if (views->own.fresh)

@@ -63,7 +63,7 @@ int name_table_put(struct name_table *t, const struct file_key *key, char *path,
 	e->path = path;
 	e->deleted = deleted;
 	e->taken = e->waiting = false;
-	/* A second lookup does not always show it. */
+	/* A later lookup without a type keeps the known one. */
 	if (*fstype)
 		strncpy(e->fstype, fstype, sizeof(e->fstype) - 1);
 	return 0;

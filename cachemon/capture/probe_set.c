@@ -65,11 +65,9 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	return err;
 }
 
-/*
- * Addresses of functions that programs search for: causes that only a stack shows, and functions
- * that end a bio. The last one of each group is looked up only if needed, because a vain lookup
- * reads all symbols.
- */
+/* Addresses of functions that programs search for: causes that only a stack shows, and functions
+ * that end a bio. The last function of each group is looked up only if needed, because a failed
+ * lookup reads all symbols. */
 static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *caps,
 			struct probe_plan *plan)
 {
@@ -124,7 +122,7 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 
 	skel->rodata_config->config.page_shift = __builtin_ctzl(sysconf(_SC_PAGESIZE));
 	skel->rodata_config->config.nr_cpus = config->nr_cpus;
-	/* Then no process exists whose names could be read. */
+	/* In that case no process has names to read. */
 	if (proctree_levels_up("/proc", &skel->bss->shared.proc_levels_up))
 		skel->bss->shared.proc_levels_up = UINT32_MAX;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
@@ -283,7 +281,7 @@ static int open_build(struct probe_set *set)
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 
-/* One attempt with the present plan. */
+/* Tries to load and attach the present plan. */
 static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
 		    struct probe_set *set, struct errtext *err)
 {

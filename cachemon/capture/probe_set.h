@@ -49,7 +49,7 @@ void probe_set_stop(struct probe_set *set);
 /* Switches the per-read hook on or off, for slices. Off gives up the fates of outstanding pages. */
 int probe_set_reads(struct probe_set *set, bool on);
 bool probe_set_reads_on(const struct probe_set *set);
-/* While the hook was off the job waited for a ring of io_uring, perhaps for a read. */
+/* Whether the job waited for a ring of io_uring, perhaps for a read, while the hook was off. */
 bool probe_set_rings_unseen(const struct probe_set *set);
 /* Switches the hook of an occasional role on or off: of reads, as above; of all advice calls,
  * for calibration; of the addresses of all faults of the machine, while files are traced.
@@ -73,8 +73,8 @@ int probe_set_parents(struct probe_set *set, struct proctree_link **ret, size_t 
  * too many. */
 int probe_set_name_seeds(struct probe_set *set, const pid_t *tgids, size_t nr, size_t *ret_new);
 
-/* Live processes of the job, for a tree that was found without records of parents; the caller
- * frees the array. */
+/* Processes of the job that are alive, for a tree that was found without records of parents; the
+ * caller frees the array. */
 int probe_set_members(struct probe_set *set, struct proctree_link **ret, size_t *ret_nr);
 
 /* Tasks that got no state since the last seeding began, because memory was short. */

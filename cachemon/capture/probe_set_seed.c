@@ -45,7 +45,7 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 	r = seed_all(set);
 	if (r)
 		return errtext_set(err, r, "cannot list the running tasks: %s", strerror(-r));
-	/* They wait to be added; without this, all of them would count as others. */
+	/* None of the requested processes was found: all of them would count as others. */
 	if (nr && !set->skel->bss->shared.seeds_found)
 		return errtext_set(err, -ESRCH,
 				   "this kernel does not show process %d to BPF programs: run "

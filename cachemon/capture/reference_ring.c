@@ -12,8 +12,8 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/probe_set_impl.h"
 
-enum { PAGES_LEAST = 256 /* of a sample that says something */ };
-/* One in so many ns may come in the long run. */
+enum { PAGES_LEAST = 256 /* minimum of a useful sample */ };
+/* The mean distance of references in ns that is allowed in the long run. */
 #define REFERENCE_EVERY_NS (1000000000ULL / REFERENCES_A_SECOND)
 /* Querying the page state takes a system call per page, so it is done rarely and at the end. */
 #define ASK_AGAIN_NS 1000000000ULL
@@ -181,7 +181,7 @@ static void check_dropped(struct reference_ring *r)
 	reference_ring_end(r, reason);
 }
 
-/* Subtracts the allowance of the time since the last call from the programs' count. */
+/* Subtracts the allowance for the time since the last call from the programs' count. */
 static void drain_count(struct reference_ring *r, uint64_t now_ns)
 {
 	__u32 *came = &r->skel->bss->shared.references.came, seen, left;
@@ -239,9 +239,9 @@ static bool is_complete(const struct cachemon_bpf *skel)
 	return !losses->chunk_full && !losses->ghosts_dropped;
 }
 
-/* How many pages the job looked up: the page state counts those that came during the run, and
- * the sample gives an estimate of the others. Call it when the interval's programs have ended;
- * last: nothing follows. */
+/* Updates the number of pages that the job looked up: the page state counts those that came during
+ * the run, and the sample gives an estimate of the others. Call it when the interval's programs
+ * have ended; last: nothing follows. */
 static void estimate_distinct(struct reference_ring *r, bool last)
 {
 	struct asker asker = {.blocks = bpf_map__fd(r->skel->maps.blocks)};
@@ -255,7 +255,7 @@ static void estimate_distinct(struct reference_ring *r, bool last)
 	if (v.broken)
 		return;
 	others = v.live;
-	/* Otherwise all pages are in the sample, or the page state cannot say. */
+	/* Otherwise all pages are in the sample, or the page state does not know them. */
 	if (v.threshold != REFERENCE_THRESHOLD_ALL && is_complete(r->skel)) {
 		/* Without newly counted pages, no page of the sample is newly counted. */
 		asker.ask = looked != r->looked;

@@ -226,54 +226,60 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	}
 }
 
-/* The map is quiet since the switch, so one step can read and delete everything. After an error,
- * the rest stays in the map until this generation is drained again. */
-static int rows_drain(struct sampler *s, int fd)
+int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b)
 {
-	uint64_t token;
-	bool first = true;
-	int r = 0, rest;
-
-	while (!r) {
-		uint32_t n = BATCH;
-
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, s->keys,
-						    s->rows, &n, NULL))
-			r = -errno;
-		if (r && r != -ENOENT)
-			break;
-		for (uint32_t i = 0; i < n; i++)
-			row_take(s, &s->keys[i], &s->rows[i]);
-		first = false;
-	}
-	rest = probe_set_rest_rows(fd);
-	return r != -ENOENT ? r : rest;
-}
-
-/* As rows_drain(). Without memory for one, the file's waits have no lengths. */
-static int waits_drain(struct sampler *s, int fd)
-{
-	enum { WAITS_BATCH = 128 };
-	struct file_key keys[WAITS_BATCH];
-	struct wait_row rows[WAITS_BATCH];
 	uint64_t token;
 	bool first = true;
 	int r = 0;
 
 	while (!r) {
-		uint32_t n = WAITS_BATCH;
+		uint32_t n = b->size;
 
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, keys, rows,
-						    &n, NULL))
+		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, b->keys,
+						    b->values, &n, NULL))
 			r = -errno;
 		if (r && r != -ENOENT)
 			return r;
-		for (uint32_t i = 0; i < n; i++)
-			if (!vec_reserve(s->waits, s->max_waits, s->nr_waits + 1))
-				s->waits[s->nr_waits++] = (struct sample_wait){keys[i], rows[i]};
+		b->take(s, b->keys, b->values, n);
 		first = false;
 	}
 	return 0;
+}
+
+static void rows_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct file_row_key *key = keys;
+	const struct file_row *row = values;
+
+	for (uint32_t i = 0; i < n; i++)
+		row_take(s, &key[i], &row[i]);
+}
+
+static int rows_drain(struct sampler *s, int fd)
+{
+	const struct sampler_batch b = {s->keys, s->rows, BATCH, rows_take};
+	int r = sampler_drain(s, fd, &b), rest = probe_set_rest_rows(fd);
+
+	return r ? r : rest;
+}
+
+/* Without memory for one, the file's waits have no lengths. */
+static void waits_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct file_key *key = keys;
+	const struct wait_row *row = values;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!vec_reserve(s->waits, s->max_waits, s->nr_waits + 1))
+			s->waits[s->nr_waits++] = (struct sample_wait){key[i], row[i]};
+}
+
+static int waits_drain(struct sampler *s, int fd)
+{
+	struct file_key keys[SAMPLER_BATCH];
+	struct wait_row rows[SAMPLER_BATCH];
+
+	return sampler_drain(s, fd, &(struct sampler_batch){keys, rows, SAMPLER_BATCH, waits_take});
 }
 
 /* Files that were named or renamed, without counts in this sample. */
@@ -313,11 +319,9 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 	return r;
 }
 
-/*
- * The counts of the quiet generation. Sends changed names first; at the end of the run those of all
- * files. On failure the known names stay, and the error is returned. Names come before their rows,
- * because a row is created before its name is sent.
- */
+/* Reads the counts of the quiet generation. First sends changed names; at the end of the run, the
+ * names of all files. Names must be read before the rows, because programs create a row before they
+ * send its name. On failure the known names stay, and the error is returned. */
 static int generation_drain(struct sampler *s, uint32_t generation, bool last, int *names)
 {
 	int r = probe_set_sweep_cells(s->set, generation), others, waits;

@@ -8,8 +8,6 @@
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/sampler_impl.h"
 
-enum { BATCH = 128 };
-
 /* A build without these maps has no rows, not rows of zeros. */
 bool sampler_sees_evictors(const struct sampler *s)
 {
@@ -40,28 +38,22 @@ static void eviction_push(struct sampler *s, const struct evictor_key *key, uint
 		e->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
 }
 
-/* Quiet since the switch, as the rows of that generation are. */
+static void evictions_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct evictor_key *key = keys;
+	const uint64_t *pages = values;
+
+	for (uint32_t i = 0; i < n; i++)
+		eviction_push(s, &key[i], pages[i]);
+}
+
 static int evictors_drain(struct sampler *s, int fd)
 {
-	struct evictor_key keys[BATCH];
-	uint64_t pages[BATCH];
-	uint64_t token;
-	bool first = true;
-	int r = 0;
+	struct evictor_key keys[SAMPLER_BATCH];
+	uint64_t pages[SAMPLER_BATCH];
 
-	while (!r) {
-		uint32_t n = BATCH;
-
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, keys, pages,
-						    &n, NULL))
-			r = -errno;
-		if (r && r != -ENOENT)
-			return r;
-		for (uint32_t i = 0; i < n; i++)
-			eviction_push(s, &keys[i], pages[i]);
-		first = false;
-	}
-	return 0;
+	return sampler_drain(s, fd,
+			     &(struct sampler_batch){keys, pages, SAMPLER_BATCH, evictions_take});
 }
 
 /* The CPUs' last notes of it. */
@@ -100,7 +92,7 @@ static void adder_push(struct sampler *s, const struct adder_key *key, uint64_t 
 	a->cgroup = cgroup_names_get(s->cgroups, key->cgroup);
 }
 
-/* Of that generation; each element is deleted once the next one is known. */
+/* Drains the adders of that generation; each element is deleted once the next one is known. */
 static int adders_drain(struct sampler *s, uint32_t generation)
 {
 	int fd = bpf_map__fd(s->skel->maps.adders);

@@ -32,11 +32,9 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 	job->alive = alive > 0 ? alive : 0;
 }
 
-/*
- * Charges of tasks, and amounts not yet charged to running tasks. Both are from one moment if no
- * task was charged between two reads. At the end of the run, the version is used that misses
- * charges in between but counts nothing twice.
- */
+/* Charges of tasks, and amounts not yet charged to running tasks. Both are from one moment if no
+ * task was charged between two reads. At the end of the run, the reading is used that may miss
+ * charges in between but counts nothing twice. */
 int sampler_jobs_take(struct sampler *s)
 {
 	size_t size = s->set->nr_cpus * sizeof(*s->job_rows);

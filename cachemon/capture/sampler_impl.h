@@ -51,6 +51,16 @@ struct sampler {
 	int64_t unsettled; /* resident_unused of all samples: the pages of open fate */
 };
 
+/* Room for elements of a map, and what becomes of those that were read. */
+struct sampler_batch {
+	void *keys, *values;
+	uint32_t size;
+	void (*take)(struct sampler *s, const void *keys, const void *values, uint32_t nr);
+};
+enum { SAMPLER_BATCH = 128 }; /* that fit on the stack */
+/* The map is quiet since the switch, so one step can read and delete everything. After an error,
+ * the rest stays in the map until its generation is drained again. */
+int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b);
 /* Into jobs. */
 int sampler_jobs_take(struct sampler *s);
 /* Reads the jobs' sleeps again once all rows are drained, so that they add up to the stalls. */

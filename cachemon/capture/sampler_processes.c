@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdlib.h>
 
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/sampler_impl.h"
 
-enum { BATCH = 128, PROCESSES_KEPT = 64 };
+enum { PROCESSES_KEPT = 64 };
 
-/* The generation is quiet since the switch. Without memory a process has no row: its time is what
- * the rows lack of the job's. */
+/* Without memory a process has no row: its time is what the rows lack of the job's. */
+static void processes_take(struct sampler *s, const void *keys, const void *values, uint32_t n)
+{
+	const struct process_row *rows = values;
+	const uint32_t *pids = keys;
+
+	if (vec_reserve(s->processes, s->max_processes, s->nr_processes + n))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		s->processes[s->nr_processes++] =
+			(struct sample_process){.pid = pids[i], .row = rows[i]};
+}
+
 int sampler_processes_drain(struct sampler *s, uint32_t generation)
 {
+	struct process_row rows[SAMPLER_BATCH];
+	uint32_t pids[SAMPLER_BATCH];
 	int fd = bpf_map__fd(generation ? s->skel->maps.processes_b : s->skel->maps.processes_a);
-	struct process_row rows[BATCH];
-	uint32_t pids[BATCH];
-	uint64_t token;
-	bool first = true;
-	int r = 0;
 
-	while (!r) {
-		uint32_t n = BATCH;
-
-		if (bpf_map_lookup_and_delete_batch(fd, first ? NULL : &token, &token, pids, rows,
-						    &n, NULL))
-			r = -errno;
-		if (r && r != -ENOENT)
-			return r;
-		first = false;
-		if (vec_reserve(s->processes, s->max_processes, s->nr_processes + n))
-			continue;
-		for (uint32_t i = 0; i < n; i++)
-			s->processes[s->nr_processes++] =
-				(struct sample_process){.pid = pids[i], .row = rows[i]};
-	}
-	return 0;
+	return sampler_drain(s, fd,
+			     &(struct sampler_batch){pids, rows, SAMPLER_BATCH, processes_take});
 }
 
 static int by_pid(const void *a, const void *b)

@@ -27,7 +27,7 @@ static int on_record(void *ctx, void *data, size_t size)
 {
 	struct trace_ring *r = ctx;
 
-	/* For a file without memory for it: it is not in the database at all. */
+	/* A file for which there was no memory: it is not in the database at all. */
 	traces_take(r->traces, data, size);
 	return 0;
 }
@@ -67,7 +67,7 @@ void trace_ring_start(struct trace_ring *r)
 	r->shared->on = 1;
 }
 
-/* As the programs find it. */
+/* The slot of a file in the filter, computed as in the programs. */
 static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key *key)
 {
 	return &r->shared->filter[(key->ino ^ key->ino >> 10) & (NR_TRACE_FILTER - 1)];
@@ -97,7 +97,7 @@ static void end_traced_file(struct trace_ring *r, struct traced_file *f, const c
 	traces_end(f, reason);
 }
 
-/* As in a burst: a file that would be chosen lowers the threshold instead, so that the others
+/* As in a burst, a file that would be chosen lowers the threshold instead, so that the other files
  * still represent all files. */
 static void choose_none(struct trace_ring *r)
 {
@@ -193,7 +193,7 @@ static void add_warm(struct trace_ring *r, const struct file_key *key)
 	struct traced value = {.state = TRACED_LIVE};
 
 	value.number = __atomic_add_fetch(&r->shared->numbers, 1, __ATOMIC_SEQ_CST);
-	/* After it has moved, every CPU examines each read again. */
+	/* After the epoch has moved, every CPU examines each read again. */
 	value.from_epoch = skel->bss->shared.epoch + 1;
 	if (traces_add_warm(r->traces, value.number, key))
 		return;

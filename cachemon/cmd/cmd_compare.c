@@ -153,11 +153,12 @@ const struct verb_spec compare_spec = {
 	.options = options,
 	.notes = "Name a run by its number, the beginning of its uuid, last, or last-N. Give the "
 		 "run before the change first. With more than two runs, put vs between those "
-		 "before and those after. Two runs are compared by their intervals: one needs 20 "
-		 "intervals, the other two. With more runs, each gives one value: 4 runs on each "
-		 "side are enough to judge the time, 7 to judge every figure. Jobs with different "
-		 "names, and unnamed jobs with different commands, are refused without --any "
-		 "(status 2). Text longer than the screen is shown in $PAGER.",
+		 "before and those after. Two runs are compared by their intervals: one run needs "
+		 "at least 20 intervals, the other at least 2. With more runs, each gives one "
+		 "value: 4 runs on each side are enough to judge the time, 7 to judge every "
+		 "figure. Jobs with different names, and unnamed jobs with different commands, are "
+		 "refused without --any (status 2). Text longer than the screen is shown in "
+		 "$PAGER.",
 	.run = cmd_compare,
 };
 

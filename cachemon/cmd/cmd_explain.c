@@ -177,7 +177,7 @@ static void put_note(struct doc *d, const struct note *n, bool is_of_rule, bool 
 	}
 	put_line(d, "Applies to", n->applies_to);
 	put_line(d, "When", n->precondition);
-	/* For a finding, the text already has it. */
+	/* The text of a finding's note already has the action. */
 	if (!is_of_rule)
 		put_line(d, "Action", n->action);
 	put_line(d, "Risk", n->risk);

@@ -73,10 +73,10 @@ const struct verb_spec mark_spec = {
 	.operand = VALUE_TEXT,
 	.examples = examples,
 	.options = options,
-	.notes = "To be called by a command that 'cachemon watch -- CMD' runs. The report has a "
-		 "table of what lies between two marks, and its charts have a line at each.\n\n"
-		 "A program can also write the text and a newline to the FIFO that "
-		 "$" MARKS_VARIABLE " names. A run keeps 4,096 marks; later ones are counted.",
+	.notes = "Call it from a command that 'cachemon watch -- CMD' runs. The report has a table "
+		 "with a row for the time between two marks, and its charts have a line at each "
+		 "mark.\n\nA program can also write the text and a newline to the FIFO that "
+		 "$" MARKS_VARIABLE " names. A run keeps 4,096 marks; later ones are only counted.",
 	.run = cmd_mark,
 };
 

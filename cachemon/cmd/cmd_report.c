@@ -43,11 +43,11 @@ const struct verb_spec report_spec = {
 	.operand = VALUE_FILE,
 	.options = options,
 	.notes = "Needs no privileges, only the database that DB or --db names. On a terminal the "
-		 "report is one screen of text. --full prints the whole report, there through "
-		 "$PAGER (less if it is unset, no pager if it is empty or cat). A pipe or a file "
-		 "gets the whole report, unless you give --brief. Other formats are always whole. "
-		 "CSV has one line for each job, directory and file, with one column for each "
-		 "counter.",
+		 "report is one screen of text. --full prints the whole report; on a terminal it "
+		 "goes through $PAGER (less if it is unset, no pager if it is empty or cat). A "
+		 "pipe or a file gets the whole report, unless you give --brief. Other formats are "
+		 "always whole. CSV has one line for each job, directory and file, with one column "
+		 "for each counter.",
 	.run = cmd_report,
 };
 

@@ -309,13 +309,13 @@ const struct verb_spec runs_spec = {
 	.examples = examples,
 	.options = options,
 	.notes = "HITS is the hit ratio of the watched job. WAITING is the share of its time that "
-		 "it slept for the page cache. GRADE and FIRST FINDING come from its report at the "
-		 "end of the run; older, open and cut runs have a dash. A run that did not end "
-		 "well has a word after the job: failed (with the status of the command), open "
+		 "it slept for the page cache. GRADE and FIRST FINDING come from the report made "
+		 "at the end of the run; older, open and cut runs have a dash. A run that did not "
+		 "end well has a word after the job: failed (with the status of the command), open "
 		 "(still being written, or its cachemon was killed) or cut (cachemon was killed, "
 		 "and a later one noticed).\n\n--delete and --keep ask for no confirmation. They "
 		 "print what they deleted (the first 20 runs, then how many more and the last), "
-		 "and refuse while a run of the database is being written.",
+		 "and refuse to delete while a run of the database is being written.",
 	.run = cmd_runs,
 };
 

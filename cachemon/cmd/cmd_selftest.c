@@ -154,7 +154,7 @@ static int run_child(struct selftest *st, const struct selftest_case *c, struct 
 	if (pid < 0)
 		return errtext_set(err, -errno, "cannot fork: %s", strerror(errno));
 	if (!pid) {
-		/* Otherwise it would never notice that the parent gave up. */
+		/* With these open, the child would never notice that the parent gave up. */
 		close(go[1]);
 		close(out[0]);
 		child_main(st, c, go[0], out[1]);
@@ -310,7 +310,7 @@ const struct verb_spec selftest_spec = {
 	.examples = examples,
 	.options = options,
 	.notes = "The test file has 16 MiB and no name, so nothing is left behind. Exit status: 0 "
-		 "if all figures are right to the page, else 1.",
+		 "if all figures are exact to the page, else 1.",
 	.run = cmd_selftest,
 	.measures = true,
 };
@@ -330,9 +330,9 @@ static int switch_reads(struct selftest *st, enum reads reads, struct errtext *e
 static int run_cases(struct selftest *st, enum reads reads, struct errtext *err)
 {
 	static const char *const headings[READS_NR] = {
-		[READS_SEEN] = "with every read seen, as at level full",
-		[READS_UNSEEN] =
-			"with no read seen, as at level cold and between the slices of level auto",
+		[READS_SEEN] = "with the per-read hook, as at level full",
+		[READS_UNSEEN] = "without the per-read hook, as at level cold and between the "
+				 "slices of level auto",
 	};
 	const struct progress_sink *progress = progress_show_sink(st->progress);
 	const struct selftest_case *cases;
@@ -374,9 +374,9 @@ static int run_both(struct selftest *st, struct errtext *err)
 		       "on this kernel\n",
 		       wrong, nr * READS_NR);
 	else
-		printf("all figures are right to the page; with no read seen, hits, lookups, read "
-		       "calls, bytes\nand the fate of prefetched pages are unknown or estimated, "
-		       "and are not checked here\n");
+		printf("all figures are exact to the page. Without the per-read hook, hits, "
+		       "lookups, read calls,\nbytes and the fate of prefetched pages are not "
+		       "checked: they are unknown or estimated.\n");
 	return wrong;
 }
 

@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	{{"run", OPT_RUN, "ID|last", 0, "This run", 0}, VALUE_RUN},
 	{{"replay", OPT_REPLAY, "FILE", 0, "Play a stored run of this database from its start", 0},
 	 VALUE_FILE},
-	OPTIONS_HEADING("Or record a job, as watch does, while it is shown:"),
+	OPTIONS_HEADING("Or record a job, as watch does, and show it:"),
 	{{"pid", OPT_PID, "N", 0, "A process and its descendants", 0}, VALUE_PID},
 	{{"cgroup", OPT_CGROUP, "PATH", 0,
 	  "A cgroup: v2, or v1 with memory, freezer, cpuset, cpuacct or pids", 0},

@@ -21,6 +21,7 @@ enum {
 	OPT_DURATION,
 	OPT_DB,
 	OPT_REPORT,
+	OPT_METRICS,
 	OPT_RULES,
 	OPT_JOB,
 	OPT_LIVE,
@@ -50,9 +51,9 @@ static const struct option_spec options[] = {
 	  "A cgroup: v2, or v1 with memory, freezer, cpuset, cpuacct or pids", 0},
 	 VALUE_DIRECTORY},
 	{{"job", OPT_JOB, "NAME", 0,
-	  "Name of the job in the database. Alone it finds a running job: KIND:NAME, where KIND is "
-	  "an "
-	  "option above, or the name of a unit, container, virtual machine or cgroup",
+	  "Name of the job in the database. Without -- CMD or an option above, it finds a running "
+	  "job: by KIND:NAME, where KIND is an option above, or by the name of a unit, container, "
+	  "virtual machine or cgroup",
 	  0},
 	 VALUE_JOB},
 	OPTIONS_HEADING("How:"),
@@ -62,7 +63,7 @@ static const struct option_spec options[] = {
 	  0},
 	 VALUE_CHOICE},
 	{{"max-overhead", OPT_OVERHEAD, "PCT", 0,
-	  "Budget of auto, share of the job's CPU time (default: 1%)", 0},
+	  "Budget of level auto, as a share of the job's CPU time (default: 1%)", 0},
 	 VALUE_PERCENT},
 	{{"advice", OPT_ADVICE, "calls|effects", 0,
 	  "calls: count every advice call (slows every system call); effects (default): only those "
@@ -88,12 +89,19 @@ static const struct option_spec options[] = {
 	{{"report", OPT_REPORT, "FILE", 0,
 	  "Write a report at the end; the ending of the file name sets the format", 0},
 	 VALUE_FILE},
+	{{"metrics-file", OPT_METRICS, "FILE", 0,
+	  "Replace FILE once a second with the job's figures for Prometheus; a name ending in "
+	  ".prom "
+	  "in the directory of node_exporter's textfile collector",
+	  0},
+	 VALUE_FILE},
 	{{"rules", OPT_RULES, "DIR", 0,
 	  "Add the rules, notes and thresholds of a site to the report", 0},
 	 VALUE_DIRECTORY},
 	OPTIONS_HEADING("To test full maps:"),
-	{{"block-entries", OPT_BLOCKS, "N", 0, "Page state for N x 256 pages", 0}, VALUE_NUMBER},
-	{{"row-entries", OPT_ROWS, "N", 0, "N files per interval", 0}, VALUE_NUMBER},
+	{{"block-entries", OPT_BLOCKS, "N", 0, "Keep the state of N x 256 pages", 0}, VALUE_NUMBER},
+	{{"row-entries", OPT_ROWS, "N", 0, "Keep the rows of N files per interval", 0},
+	 VALUE_NUMBER},
 	OPTIONS_END,
 };
 
@@ -226,6 +234,13 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 	return 0;
 }
 
+static bool ends_in(const char *text, const char *ending)
+{
+	size_t n = strlen(text), m = strlen(ending);
+
+	return n > m && strcmp(text + n - m, ending) == 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct watch_options *o = state->input;
@@ -251,6 +266,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--report", arg,
 				     "a file ending in .txt, .md, .html, .json, .csv or .yaml");
 		o->report = arg;
+		break;
+	case OPT_METRICS:
+		usage_value(state, "--metrics-file", arg);
+		/* The collector reads no other, and no database is replaced by mistake. */
+		if (!ends_in(arg, ".prom"))
+			usage_reject(state, "--metrics-file", arg, "a file ending in .prom");
+		o->metrics_file = arg;
 		break;
 	case OPT_LIVE:
 		o->live = true;
@@ -316,7 +338,7 @@ int cmd_watch(int argc, char **argv)
 		status = watch_run_start(run, &err);
 	if (status) {
 		fprintf(stderr, "cachemon: %s\n", err.text);
-		/* As a shell does: the status says what kept CMD from running, else 125. */
+		/* The exit status, as in a shell: what kept CMD from running, else 125. */
 		if (!o.command)
 			status = EXIT_FAILED;
 		else if (!run || !watch_run_command(run) ||

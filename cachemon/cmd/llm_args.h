@@ -44,7 +44,7 @@ enum {
 	{{"llm-model", OPT_LLM_MODEL, "NAME", 0, "Model (default: $CACHEMON_LLM_MODEL)", 0},       \
 	 VALUE_TEXT},                                                                              \
 	{{"llm-api", OPT_LLM_API, "openai|anthropic", 0,                                           \
-	  "Its API (default: $CACHEMON_LLM_API, else guessed from the URL)", 0},                             \
+	  "API of the endpoint (default: $CACHEMON_LLM_API, else guessed from the URL)", 0},                  \
 	 VALUE_CHOICE},                                                                            \
 	{{"llm-json", OPT_LLM_JSON, "schema|object|none", 0,                                       \
 	  "How to request JSON, for servers without schemas (default: $CACHEMON_LLM_JSON, "        \

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachemon/access/paths.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/base/escape.h"
@@ -101,36 +102,44 @@ static int write_report(void *arg, struct errtext *err)
 	return r;
 }
 
-/* So that a list of runs need not analyse each. Without it the list has a dash there. */
-static void keep_head(void *arg, const struct report_head *head)
+/* Stores the heads of the report, so that a list of runs need not analyse each run. Without them
+ * the list has a dash. */
+static void keep_heads(void *arg, const struct job_head *heads, size_t nr)
 {
 	const struct store_config config = {.path = arg};
-	const struct store_head row = {.job_id = head->job_id,
-				       .answer = head->answer,
-				       .grade = head->grade,
-				       .score = head->score,
-				       .finding = head->finding,
-				       .title = head->title};
 	struct errtext err = {""};
 
-	if (store_put_head(&config, &row, &err))
+	if (store_put_heads(&config, heads, nr, &err))
 		fprintf(stderr,
 			"cachemon: 'cachemon runs' will show no grade and no finding for this run: "
 			"%s\n",
 			err.text);
 }
 
+/* NULL: the database that a later command of the user finds without its path. */
+static const char *path_to_name(const struct ended_run *run)
+{
+	_cleanup_free_ char *usual = NULL;
+	struct errtext ignored;
+
+	/* sudo may have changed the environment, so a path that depends on it is named. */
+	if (!run->o->db && !paths_default_db(run->invoker, NULL, NULL, &usual, &ignored) &&
+	    !strcmp(usual, run->db))
+		return NULL;
+	return run->db;
+}
+
 static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
-	_cleanup_free_ char *again = report_again(run->db, run->run_id, NULL);
+	_cleanup_free_ char *again = report_again(path_to_name(run), run->run_id, NULL);
 	struct rule_dirs dirs = {0};
 	struct report_options options = {.db = run->db,
 					 .run_id = run->run_id,
 					 .brief = true,
 					 .again = again,
-					 .on_head = keep_head,
-					 .on_head_arg = (void *)run->db,
+					 .on_heads = keep_heads,
+					 .on_heads_arg = (void *)run->db,
 					 .rules = &dirs};
 	int r = again ? cmd_rules(run->invoker, run->o->rules, &dirs, err)
 		      : errtext_set(err, -ENOMEM, "out of memory");
@@ -444,7 +453,7 @@ static void begin_showing(struct loop *l)
 		begin_line(l);
 }
 
-/* The caller cares most about CMD's own failure. */
+/* CMD's own failure matters most to the caller. */
 static int status_of_command(const struct loop *l)
 {
 	if (l->status || !l->failed)

@@ -273,7 +273,7 @@ void watch_view_end(struct watch_view *v)
 		while (waitpid(v->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	/* Killed, for example by the OOM killer, it could not restore anything. */
+	/* A killed view (by the OOM killer, for example) could not restore the terminal. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && v->tty >= 0)
 		top_screen_repair(v->tty, &v->modes);
 	if (v->tty >= 0)

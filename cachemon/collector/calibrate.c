@@ -132,13 +132,12 @@ static double whole_ns(const struct calibration *cal, double ns)
 	return ns + cal->around > 0 ? ns + cal->around : 0;
 }
 
-/*
- * The kernel's statistics time a program's body and their own clock; the call around it only shows
- * from outside. Both are equal for all programs, so the per-read hook, which is measured both ways,
- * gives the difference. A busy machine hardly disturbs the statistics, because programs run with
- * preemption off. If the comparison from outside is missing (level cold) or implausible, the
- * statistics are used unchanged: the clock costs about as much as the call.
- */
+/* The kernel's statistics include a program's body and their own clock, but not the call around it,
+ * which only a measurement from outside includes. Clock and call cost the same for all programs, so
+ * the per-read hook, which is measured both ways, gives the difference. A busy machine hardly
+ * disturbs the statistics, because programs run with preemption off. If the comparison from outside
+ * is missing (level cold) or implausible, the statistics are used unchanged: the clock costs about
+ * as much as the call. */
 static void from_stats(struct probe_set *set, struct exerciser *e, struct calibration *ret)
 {
 	struct means reads = {}, rest = {};

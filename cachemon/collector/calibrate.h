@@ -11,12 +11,10 @@
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/access/invoker.h"
 
-/*
- * Starts the set and stops it again; no counts remain, only names in the ring (see
- * sampler_forget()). Afterwards the per-read hook may be on or off, as may that of advice calls. A
+/* Starts the set and stops it again; no counts remain, only names in the ring (see
+ * sampler_forget()). Afterwards the per-read hook and the hook of advice calls may be on or off. A
  * figure that cannot be measured (for example, without a directory whose files use the page cache)
- * is < 0. -errno: the counts could not be discarded.
- */
+ * is < 0. -errno: the counts could not be discarded. */
 int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	      struct calibration *ret);
 
@@ -38,7 +36,8 @@ struct calibration_look {
 
 /* < 0: -errno, and nothing is open. */
 int calibrate_look(struct probe_set *set, struct calibration_look *look);
-/* Ends it: a price for the programs that ran mostly for the job; job_runs: its runs since then. */
+/* Ends a measurement: gives a price for the programs that ran mostly for the job. job_runs: the
+ * job's runs since its start. */
 void calibrate_looked(struct probe_set *set, struct calibration_look *look,
 		      const uint64_t job_runs[EV_NR], struct cost_charge *charge);
 

@@ -16,7 +16,7 @@
 /* Time that one run of a program adds to its task; < 0: unknown. */
 struct calibration {
 	double ns[EV_NR];
-	double around; /* the part that the kernel's run-time statistics miss; may be < 0 */
+	double around; /* the part that the kernel's statistics miss; may be < 0 */
 };
 
 /* CPU time of that many program runs; < 0: unknown, if any of them has an unknown time. A guess
@@ -40,14 +40,14 @@ struct cost_charge {
 	double before[EV_NR];		 /* at the one before */
 	double looks[EV_NR][COST_LOOKS]; /* as measured, the newest first */
 	uint64_t nr_looks[EV_NR];
-	uint64_t runs[EV_NR];	  /* total; of these, */
+	uint64_t runs[EV_NR];	  /* total; it contains the next three */
 	uint64_t between[EV_NR];  /* from that measurement to the newest; for the first two, all
 				   * earlier runs */
 	uint64_t open[EV_NR];	  /* since the newest */
 	double settled_ns[EV_NR]; /* of the others */
 };
 
-/* runs: of the job so far, from before the counted time. */
+/* runs: those of the job before the counted time. */
 void cost_charge_begin(struct cost_charge *c, const struct calibration *calibration,
 		       const uint64_t runs[EV_NR]);
 /* The job's runs since the programs were loaded. */
@@ -78,15 +78,14 @@ double cost_excess_ns(const struct cost_seen *seen, double budget);
  */
 bool cost_slicing_helps(const struct cost_seen *seen, double budget);
 
-/*
- * Share of time that the per-read hook may be on so that the total cost stays within budget (a
- * share of the job's CPU time). 1: always; also while the cost is unknown, because an estimate
- * needs a reason. At least COST_DUTY_MIN, because an estimate needs slices.
- */
+/* The share of time that the per-read hook may be on so that the total cost stays within budget (a
+ * share of the job's CPU time). 1: always, also while the cost is unknown, because figures become
+ * estimates only for a reason. At least COST_DUTY_MIN, because an estimate needs slices. */
 #define COST_DUTY_MIN 0.05
 double cost_duty(const struct cost_seen *seen, double budget);
 
-/* When a run drops what: detail has an allowance, and the per-read hook is sliced last. */
+/* The order in which a run drops data: detail has an allowance, and the per-read hook is sliced
+ * last. */
 
 /* CPU time of the job between two checks of the per-read hook; a shorter time only shows noise. */
 #define BUDGET_WINDOW_NS 50000000.0

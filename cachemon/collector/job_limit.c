@@ -71,7 +71,7 @@ static int64_t failures_in(enum cgroup_kind kind, const char *dir)
 	return most < 0 ? most : most >= limit - CHARGED_AHEAD;
 }
 
-/* At the limits of the cgroup and of its parents. */
+/* Failed allocations at the limits of the cgroup and of its parents. */
 static int64_t count_failures(const struct memory_cgroup *c)
 {
 	struct memory_cgroup at = *c;

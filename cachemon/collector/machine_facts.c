@@ -184,14 +184,18 @@ static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, 
 	return n >= 0 ? n : queue_number(f, major, minor, "read_ahead_kb");
 }
 
-/* A device that was not there at the start has counted since. */
-static void device_reads(const struct machine_facts *f, const char *now, struct sample_device *d)
+/* A device that was not there at the start has counted since. Major 0 is not a block device. */
+static void device_reads(const struct machine_facts *f, struct sample_device *d)
 {
 	unsigned int major = d->dev >> 20, minor = d->dev & 0xfffff;
 	int64_t reads, ms, reads_before = 0, ms_before = 0;
+	_cleanup_free_ char *now = NULL;
 
 	d->reads = d->read_ms = MACHINE_UNKNOWN;
-	if (!f->reads_at_start || !now || !machine_parse_diskstats(now, major, minor, &reads, &ms))
+	if (!major || !f->reads_at_start)
+		return;
+	now = machine_text(f, "/sys/dev/block/%u:%u/stat", major, minor);
+	if (!now || !machine_parse_reads(now, &reads, &ms))
 		return;
 	machine_parse_diskstats(f->reads_at_start, major, minor, &reads_before, &ms_before);
 	/* Less than before: another device has the number now. */
@@ -221,7 +225,6 @@ const struct sample_machine *
 machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr)
 {
 	_cleanup_free_ char *text = machine_text(f, "/proc/meminfo");
-	_cleanup_free_ char *reads = machine_text(f, "/proc/diskstats");
 	struct sample_machine *m = &f->machine;
 
 	machine_parse_meminfo(text ? text : "", &m->memory, &m->total_bytes, &m->swap_bytes);
@@ -241,7 +244,7 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	m->nr_devices = nr < DEVICES_MAX ? nr : DEVICES_MAX;
 	for (size_t i = 0; i < m->nr_devices; i++) {
 		device_read(f, &filesystems[i], &f->devices[i]);
-		device_reads(f, reads, &f->devices[i]);
+		device_reads(f, &f->devices[i]);
 	}
 	return m;
 }

@@ -123,21 +123,28 @@ void machine_parse_device_name(const char *text, char *ret, size_t size)
 		copy_word(p, strcspn(p, "\n"), ret, size);
 }
 
+bool machine_parse_reads(const char *text, int64_t *ret_reads, int64_t *ret_ms)
+{
+	int64_t reads, ms;
+
+	/* The fields between are merged requests and sectors. */
+	if (sscanf(text, " %" SCNd64 " %*s %*s %" SCNd64, &reads, &ms) != 2)
+		return false;
+	*ret_reads = reads;
+	*ret_ms = ms;
+	return true;
+}
+
 bool machine_parse_diskstats(const char *text, unsigned int major, unsigned int minor,
 			     int64_t *ret_reads, int64_t *ret_ms)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += !!line) {
 		unsigned int at_major, at_minor;
-		int64_t reads, ms;
+		int name = 0;
 
-		/* The fields between are merged requests and sectors. */
-		if (sscanf(line, " %u %u %*s %" SCNd64 " %*s %*s %" SCNd64, &at_major, &at_minor,
-			   &reads, &ms) != 4 ||
-		    at_major != major || at_minor != minor)
-			continue;
-		*ret_reads = reads;
-		*ret_ms = ms;
-		return true;
+		if (sscanf(line, " %u %u %*s%n", &at_major, &at_minor, &name) == 2 && name &&
+		    at_major == major && at_minor == minor)
+			return machine_parse_reads(line + name, ret_reads, ret_ms);
 	}
 	return false;
 }

@@ -27,8 +27,11 @@ void machine_parse_chosen(const char *text, char *ret, size_t size);
 /* DEVNAME of a uevent file. */
 void machine_parse_device_name(const char *text, char *ret, size_t size);
 
-/* Requests for reads of a device that ended since it was there, and the sum of their times, in
- * /proc/diskstats; false: it has no line. */
+/* Requests for reads of a device that ended since it was there, and the sum of their times, in the
+ * device's stat file; false: not such a text. */
+bool machine_parse_reads(const char *text, int64_t *ret_reads, int64_t *ret_ms);
+
+/* The same in /proc/diskstats; false: the device has no line. */
 bool machine_parse_diskstats(const char *text, unsigned int major, unsigned int minor,
 			     int64_t *ret_reads, int64_t *ret_ms);
 

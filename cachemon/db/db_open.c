@@ -104,7 +104,7 @@ static int judge_opened(const char *path, int flags, int fd)
 	}
 	if (writes && st.st_uid != self)
 		return EPERM;
-	/* A hard link to another file of this user. SQLite only creates siblings. */
+	/* SQLite only creates siblings, so this is a hard link to another file of this user. */
 	if (writes && (flags & O_CREAT) && st.st_nlink > 1)
 		return EPERM;
 	if (database_of(path, &database) && st.st_uid != database.st_uid && st.st_uid != self)

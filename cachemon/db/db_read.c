@@ -82,7 +82,7 @@ int db_read_error(sqlite3 *db, struct errtext *err)
 		errtext_set(
 			err, 0,
 			"reading %s takes more memory than cachemon allows (%s): it is damaged, or "
-			"the machine has too little. Name another database with --db.",
+			"the machine has too little memory. Name another database with --db.",
 			name, said);
 		break;
 	case SQLITE_BUSY:

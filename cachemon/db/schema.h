@@ -12,7 +12,7 @@
 
 enum { STORE_APPLICATION_ID = 1667330920 }; /* as in sql/001_schema.sql */
 
-/* More than any run has. Each job is analysed, which takes time. */
+/* Maximum jobs of a run, more than any has; analysing each one takes time. */
 enum { SCHEMA_JOBS_MAX = 64 };
 
 struct migration {
@@ -24,12 +24,10 @@ struct migration {
 bool migration_at(size_t i, struct migration *ret);
 int migration_version(const struct migration *m);
 
-/*
- * Compares with what the migrations up to the file's user_version create. Ignores a site's tables,
- * unless they have cachemon's names or change its tables. An SQLite code; SQLITE_OK with words in
- * ret_what ("it has ...", "its ..."): the schema differs. With views, creates cachemon's views as
- * temporary ones, because those of a file are disabled.
- */
+/* Compares with what the migrations up to the file's user_version create. Ignores a site's tables,
+ * unless they have names of cachemon's or change cachemon's tables. An SQLite code; SQLITE_OK with
+ * words in ret_what ("it has ...", "its ..."): the schema differs. With views, creates cachemon's
+ * views as temporary ones, because those of a file are disabled. */
 int schema_check(sqlite3 *db, bool views, char *ret_what, size_t size);
 
 #endif

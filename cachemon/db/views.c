@@ -91,7 +91,7 @@ static int make_view(sqlite3 *db, const char *table, struct text_builder *absent
 
 static int make_empty_table(sqlite3 *db, const struct needed_table *t)
 {
-	bool counters = strcmp(t->name, "filesystem") == 0; /* it alone has them */
+	bool counters = strcmp(t->name, "filesystem") == 0; /* only this table has those columns */
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 	char *sql;

@@ -26,11 +26,11 @@ const struct doctor_cap *doctor_caps(void)
 		 "reading the mounts of other users' processes, also under hidepid",
 		 "without it the path of a file in another mount may be incomplete"},
 		{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false,
-		 "timing the probes; it also stands for CAP_BPF and CAP_PERFMON",
+		 "timing the probes; it includes CAP_BPF and CAP_PERFMON",
 		 "without it the overhead is not known, and level auto does not use slices"},
 		{CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", false,
 		 "raising the limit of locked memory at the start",
-		 "the maps must fit into that limit"},
+		 "without it the maps must fit into that limit"},
 		{0, NULL, false, NULL, NULL},
 	};
 
@@ -212,20 +212,20 @@ static void print_settings(const struct kernel_caps *c)
 	print_line(INDENT, "", "locked memory %s%s",
 		   c->memlock_bytes == UINT64_MAX ? "unlimited"
 						  : human_bytes(c->memlock_bytes).text,
-		   c->memlock_binds == CAPS_YES	 ? ", which binds the maps"
-		   : c->memlock_binds == CAPS_NO ? ", which does not bind the maps"
+		   c->memlock_binds == CAPS_YES	 ? ", which applies to the maps"
+		   : c->memlock_binds == CAPS_NO ? ", which does not apply to the maps"
 						 : "");
 	for (int k = 0; k < HOOK_NR; k++) {
 		hook_support_text(&c->support[k], text, sizeof(text));
 		print_line(INDENT, k ? "" : "programs", "%-10s %s", hook_kind_name(k), text);
 	}
 	if (c->support[HOOK_TP_BTF].trial == TRIAL_WORKS)
-		print_line(INDENT, "", "preemption is disabled by %s",
-			   c->preemptible > 0	 ? "the programs: tracepoints do not"
-			   : c->preemptible == 0 ? "tracepoints"
+		print_line(INDENT, "", "in tracepoints, preemption is disabled by %s",
+			   c->preemptible > 0	 ? "cachemon's programs"
+			   : c->preemptible == 0 ? "the kernel"
 			   : kernel_caps_must_hold(c)
-				   ? "the programs: it is unknown whether tracepoints do"
-				   : "tracepoints (assumed: BTF does not show the counter)");
+				   ? "cachemon's programs (it is unknown whether the kernel does)"
+				   : "the kernel (assumed: BTF does not show the counter)");
 	print_line(INDENT, "", "kernel preemption: %s",
 		   c->preempts == CAPS_UNKNOWN ? "unknown (the boot mode is not visible)"
 					       : flag(c->preempts, "yes", "no"));
@@ -351,7 +351,7 @@ static void print_verdict(const struct doctor *d)
 		print_line(0, "", "this machine can measure: %s; cannot: %s",
 			   *can ? can : "nothing", cannot);
 	else
-		print_line(0, "", "this machine can measure all: %s", can);
+		print_line(0, "", "this machine can measure everything: %s", can);
 }
 
 void doctor_print_text(const struct doctor *d)

@@ -47,11 +47,9 @@ const char *counter_group_name(enum counter_group g);
 void counters_add(struct counters *sum, const int64_t delta[C_NR]);
 /* Raw counts, which may be below 0. */
 int64_t counters_sum(const int64_t c[C_NR], const int terms[]);
-/*
- * A job that reads through mappings: beyond what the start of each of its processes faults and
- * maps, it has more major faults than lookups, or ten times as many mapped pages. Its hit ratio
- * covers only read calls, usually those of a program's start.
- */
+/* Whether a job reads through mappings: without the faults and mapped pages of program starts, it
+ * has more major faults than lookups, or ten times as many mapped pages. Its hit ratio then covers
+ * only read calls, usually those of a program's start. */
 bool counters_mapped(struct opt_i64 lookups, struct opt_i64 faults_major,
 		     struct opt_i64 mapped_pages, struct opt_i64 processes);
 /* Conservation law: the fates minus the prefetched pages. 0 if it holds. */

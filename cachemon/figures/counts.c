@@ -149,10 +149,8 @@ static struct opt_i64 law_error(const struct counts *c, struct opt_i64 prefetche
 	return diff.known ? diff : opt_sub(prefetched, fates);
 }
 
-/*
- * part / whole if that many pages of unknown fate may belong to both: a range. It is absent if the
- * range is wider than a quarter of the ratio.
- */
+/* The range of part / whole if that many pages of unknown fate may belong to both. Absent if the
+ * range is wider than a quarter of the ratio. */
 static struct range open_ratio(struct opt_i64 part, struct opt_i64 all, int64_t open)
 {
 	struct range r = {.value = ratio(part, all)};
@@ -190,10 +188,8 @@ bool counts_fates_unknown(const struct counts *c)
 #define WHOLE(name)	 counts_sum(c, SUM_OF(WHOLE_##name))
 #define OPEN_RATIO(name) open_ratio(PART(name), WHOLE(name), open)
 
-/*
- * The ratios leave out pages of unknown fate. If these are many, as for mappings, the ratios are
- * unknown; in a sliced run they are the pages outside slices.
- */
+/* The ratios leave out pages of unknown fate: in a sliced run, those outside slices. If there are
+ * many, as for mappings, the ratios are unknown. */
 static void derive_prefetch(const struct counts *c, struct derived *ret)
 {
 	int64_t open = c->sliced ? c->c[C_untracked] : 0;

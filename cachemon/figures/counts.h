@@ -67,7 +67,7 @@ struct derived {
 
 /* Absent if below 0: a sum of ups and downs that began in the middle. */
 struct opt_i64 counts_get(const struct counts *c, enum counter which);
-/* A term of a sum over causes: a run that did not record a cause yet counted it under another. */
+/* A term of a sum over causes: an older run without this cause counted it under another. */
 struct opt_i64 counts_part(const struct counts *c, enum counter which);
 /* The sum of a figure's terms, SUM_OF(). Absent if a term is absent, or the sum is below 0. */
 struct opt_i64 counts_sum(const struct counts *c, const int terms[]);

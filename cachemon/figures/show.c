@@ -87,7 +87,7 @@ struct shown show_double(struct opt_f64 v, int decimals)
 	return show_text("%.*f", decimals, v.value);
 }
 
-/* v has the mark of an estimate. Ends that print like v itself add nothing. */
+/* v has the mark of an estimate. Ends that print like v are left out. */
 static struct shown between(struct shown v, const char *low, const char *high)
 {
 	if (!strcmp(low, high) && !strncmp(v.s + strlen(MARK_ABOUT), low, strlen(low)))

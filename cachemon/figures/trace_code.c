@@ -78,7 +78,7 @@ static uint64_t get_number(struct coded *b)
 	return 0;
 }
 
-/* Writes value, or returns the value read: max at most. */
+/* Writes value, or reads and returns a value of at most max. */
 static uint64_t code_number(struct coded *b, uint64_t value, uint64_t max)
 {
 	if (b->out) {

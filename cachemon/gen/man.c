@@ -5,8 +5,8 @@
 #include "advisor/rules/rule_set.h"
 #include "cachemon/gen/docs.h"
 
-/* A backslash before these makes scdoc take them literally; some act only at the start of a
- * line. A full stop there must not have one: scdoc itself hides it from roff. */
+/* A backslash before these makes scdoc take them literally; some act only at the start of a line. A
+ * full stop there needs no backslash, because scdoc itself hides it from roff. */
 static const char acts[] = "\\_*+#";
 static const char acts_first[] = "-;|[]`<>";
 

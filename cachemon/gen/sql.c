@@ -49,7 +49,7 @@ static void put_text(struct reader *r)
 	r->text[0] = 0;
 }
 
-/* Columns without a comment share one paragraph, because their names explain them. */
+/* Columns without a comment share one paragraph: their names explain them. */
 static void put_column(struct reader *r)
 {
 	size_t name = strcspn(r->column, " ,");

@@ -50,7 +50,7 @@ const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind ki
 
 		if (!is_kind(m, kind) || mountinfo_serving(mi, m->point) != m)
 			continue;
-		/* A bind mount shows only a part: the widest one wins. */
+		/* A bind mount shows only a part of the hierarchy: the widest part wins. */
 		if (!found || strlen(m->root) < strlen(found->root))
 			found = m;
 	}
@@ -109,7 +109,7 @@ char *cgroup_searched(const struct mountinfo *mi)
 	return text_end(&b);
 }
 
-/* A v1 mount with another controller: the same place below one that can be watched. */
+/* For a v1 mount with another controller: suggests the same place below one that can be watched. */
 static int refuse_controller(const struct mountinfo *mi, const struct mount *m, const char *dir,
 			     struct errtext *err)
 {
@@ -129,8 +129,8 @@ static int refuse_controller(const struct mountinfo *mi, const struct mount *m, 
 			   dir, other->point, below ? below : "");
 }
 
-/* The path from the hierarchy's root: the part that the mount shows, and the position of real in
- * it. */
+/* The path from the hierarchy's root: the path of the part that the mount shows, then that of real
+ * in it. */
 static char *canonical_path(const struct mount *m, const char *real)
 {
 	const char *root = strcmp(m->root, "/") == 0 ? "" : m->root;
@@ -198,7 +198,7 @@ static int open_in_hierarchy(const struct mountinfo *mi, enum cgroup_kind kind, 
 
 	if (!m)
 		return -ENOENT;
-	/* A bind mount shows only a part; the rest cannot be reached. */
+	/* A bind mount shows only a part of the hierarchy; the rest cannot be reached. */
 	if (strcmp(m->root, "/") != 0) {
 		path = paths_below(path, m->root);
 		if (!path)

@@ -30,7 +30,7 @@ enum cgroup_kind {
 
 struct cgroup_ref {
 	enum cgroup_kind kind;
-	uint64_t id; /* kernfs id = inode of the directory; each hierarchy counts its own */
+	uint64_t id; /* kernfs id = inode of the directory, unique in its hierarchy */
 	/* Depth below the hierarchy's root (0: the root itself), as cgroup->level. In a cgroup
 	 * namespace it counts from the namespace's root, not from the kernel's. */
 	unsigned int level;
@@ -43,7 +43,8 @@ struct cgroup_ref {
 const struct mount *cgroup_mount(const struct mountinfo *mi, enum cgroup_kind kind);
 /* The hierarchy that limits memory: v1 if it has that controller. */
 const struct mount *cgroup_memory_mount(const struct mountinfo *mi);
-/* It belongs to that hierarchy, the hierarchy is completely visible, and it is not the root. */
+/* Whether it belongs to that hierarchy, is not its root, and the hierarchy is completely
+ * visible. */
 bool cgroup_limits_memory(const struct mountinfo *mi, const struct cgroup_ref *ref);
 
 /* The mount points of the hierarchies that were searched, for a message: "/a, /b and /c"; "" if
@@ -58,7 +59,7 @@ char *cgroup_searched(const struct mountinfo *mi);
 int cgroup_open(const struct mountinfo *mi, const char *path, struct cgroup_ref *ret,
 		struct errtext *err);
 
-/* From a path below each hierarchy's root, NULL if absent; the same choice. */
+/* The same from one path per hierarchy, below its root; NULL: absent there. */
 int cgroup_open_first(const struct mountinfo *mi, const char *const paths[CGROUP_KINDS],
 		      struct cgroup_ref *ret, struct errtext *err);
 

@@ -305,7 +305,7 @@ void command_free(struct command *c)
 	if (!c)
 		return;
 	if (c->pid > 0 && c->socket >= 0 && c->status < 0) {
-		/* It is still waiting: ends it even if it is stopped. */
+		/* The child is still waiting: ends it even if it is stopped. */
 		kill(c->pid, SIGKILL);
 		reap_child(c, 0);
 	}

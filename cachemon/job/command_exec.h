@@ -2,13 +2,14 @@
 /*
  * Executing the watched command: with which environment, and by its name as a shell does.
  *
- * The environment is the caller's, with what sudo did to it undone. When the command changes users
+ * The environment is the caller's, without what sudo did to it. When the command changes users
  * (invoker.switched):
- *   - SUDO_COMMAND, SUDO_UID, SUDO_GID, SUDO_USER, SUDO_HOME and SUDO_TTY are dropped; they speak
- *     of cachemon's own start. SUDO_ASKPASS, SUDO_EDITOR and SUDO_PROMPT are the user's, kept;
- *   - HOME, SHELL, USER, LOGNAME that are root's become the user's, MAIL of root's is dropped;
- *     values that somebody set (sudo HOME=…, sudo -E) stay;
- *   - all else stays, PATH too: what it was before sudo's secure_path is not to be known.
+ *   - SUDO_COMMAND, SUDO_UID, SUDO_GID, SUDO_USER, SUDO_HOME and SUDO_TTY are dropped, because they
+ *     describe the start of cachemon. SUDO_ASKPASS, SUDO_EDITOR and SUDO_PROMPT are the user's, and
+ *     stay;
+ *   - HOME, SHELL, USER and LOGNAME of root become the user's, and MAIL of root is dropped; values
+ *     that somebody set (sudo HOME=..., sudo -E) stay;
+ *   - everything else stays, PATH too: its value before sudo's secure_path cannot be known.
  */
 #ifndef COMMAND_EXEC_H
 #define COMMAND_EXEC_H

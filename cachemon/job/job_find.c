@@ -37,7 +37,7 @@ static bool has_suffix(const char *s, size_t len, const char *suffix)
 	return len >= n && strncmp(s + len - n, suffix, n) == 0;
 }
 
-/* The component before the one that ends at end: moves end to its end, returns its start. */
+/* The component before the one that ends at end: returns its start, and moves end to its end. */
 static const char *component_before(const char *path, const char **end)
 {
 	const char *p = *end;
@@ -84,7 +84,8 @@ static bool is_slurm_job(const char *path, const char *name)
 		return false;
 	parent = component_before(path, &end);
 	len = (size_t)(end - parent);
-	/* Only where root makes cgroups: below user.slice a user can imitate these names. */
+	/* Searches only where root makes cgroups: below user.slice a user can imitate these
+	 * names. */
 	if (has_suffix(parent, len, "slurmstepd.scope"))
 		return (len == strlen("slurmstepd.scope") ||
 			parent[len - strlen("_slurmstepd.scope")] == '_') &&
@@ -151,22 +152,37 @@ static bool same_uid(const char *at, const char *uid, size_t len)
 	return true;
 }
 
+/* A slice of pods, without its suffix: kubepods, or below it a class of service; a cgroup root of
+ * the kubelet is before them, as in kubelet-kubepods-burstable. */
+static bool is_slice_of_pods(const char *at, size_t len)
+{
+	static const char *const ends[] = {"kubepods", "kubepods-burstable", "kubepods-besteffort"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t n = strlen(ends[i]);
+
+		if (has_suffix(at, len, ends[i]) && (len == n || at[len - n - 1] == '-'))
+			return true;
+	}
+	return false;
+}
+
 static bool is_pod(const char *path, const char *uid)
 {
 	static const char in_slice[] = "-pod", slice[] = ".slice";
 	const char *last = paths_last(path), *at;
-	size_t len = strlen(uid);
+	size_t len = strlen(uid), all = strlen(last);
+	size_t end = strlen(in_slice) + len + strlen(slice);
 
 	if (len < UID_DIGITS || strspn(uid, "0123456789abcdef-") != len)
 		return false;
 	if (!strncmp(last, "pod", 3))
 		return strstr(path, "/kubepods/") && !strcmp(last + 3, uid);
-	at = strstr(last, in_slice);
-	if (strncmp(last, "kubepods", 8) != 0 || !at)
+	if (all <= end || !is_slice_of_pods(last, all - end))
 		return false;
-	at += strlen(in_slice);
-	return strlen(at) == len + strlen(slice) && same_uid(at, uid, len) &&
-	       !strcmp(at + len, slice);
+	at = last + all - end;
+	return !strncmp(at, in_slice, strlen(in_slice)) &&
+	       same_uid(at + strlen(in_slice), uid, len) && has_suffix(last, all, slice);
 }
 
 /* The text after "qemu", a dash and the number of the domain; dash: as it is escaped. */
@@ -264,7 +280,7 @@ static int consider_path(struct search *s, const char *path)
 	return 0;
 }
 
-/* Skips directories that vanish meanwhile: they cannot be watched either. */
+/* Skips directories that vanish meanwhile, because they cannot be watched. */
 static int search_tree(struct search *s, int parent, const char *name, const char *path, int levels)
 {
 	_cleanup_closedir_ DIR *dir = file_opendir(parent, name);

@@ -27,15 +27,18 @@ const char *find_kind_name(enum find_kind kind);
 
 /*
  * Whether the cgroup at path ("/a/b") is what name means as a kind:
- *   slurm      of a job ID: job_ID below slurmstepd.scope (also NODE_slurmstepd.scope) at the root
- *              or in system.slice, or below uid_* of slurm or slurm_* at the root; of a step
- * ID.STEP: step_STEP directly in that. Users cannot make these. unit       NAME, a .service, .scope
- * or .slice; NAME.service when NAME has no such suffix container  an id of 64 hex digits that
- * begins with NAME (12 digits or more): ID, or docker-ID.scope and the like of containerd, CRI-O,
- * podman and nerdctl pod        a UID: podUID below kubepods, or kubepods-*-podUID.slice, where
- * dashes are "_" vm         a domain of libvirt: machine-qemu\x2dN\x2dNAME.scope, where NAME is
- * escaped as systemd does, or qemu-N-NAME.libvirt-qemu below machine cgroup     the last component,
- * whole
+ *   slurm      job_ID below slurmstepd.scope (also NODE_slurmstepd.scope) at the root or in
+ *              system.slice, or below uid_* of slurm or slurm_* at the root; a step ID.STEP:
+ *              step_STEP directly in that. Users cannot make these.
+ *   unit       NAME, a .service, .scope or .slice; NAME.service if NAME has no such suffix
+ *   container  an id of 64 hex digits that begins with NAME (at least 12 digits): ID, or
+ *              docker-ID.scope and the like of containerd, CRI-O, podman and nerdctl
+ *   pod        a UID: podUID below kubepods, or *-podUID.slice of the slices kubepods,
+ *              kubepods-burstable and kubepods-besteffort, where dashes of the UID are "_"; also
+ *              below a cgroup root of the kubelet: /kubelet/kubepods, kubelet-kubepods.slice
+ *   vm         a domain of libvirt: machine-qemu\x2dN\x2dNAME.scope, where NAME is escaped as
+ *              systemd does, or qemu-N-NAME.libvirt-qemu below machine
+ *   cgroup     the last component, whole
  */
 bool find_matches(const char *path, enum find_kind kind, const char *name);
 

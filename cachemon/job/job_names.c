@@ -30,15 +30,18 @@ static int add_named(struct job_names *names, const char *id, const char *path)
 	return 0;
 }
 
-/* NULL: it cannot be read, or is not JSON. */
-static cJSON *json_of_file(const char *path)
+/* Parses DIR/ENTRY/FILE; *ret NULL: it cannot be read, or is not JSON. 0 or -ENOMEM. */
+static int read_json(const char *dir, const char *entry, const char *file, cJSON **ret)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *path = NULL, *text = NULL;
 	size_t len = 0;
 
-	if (access_read(AT_FDCWD, path, FILE_MAX, &text, &len))
-		return NULL;
-	return cJSON_ParseWithLength(text, len);
+	*ret = NULL;
+	if (text_print(&path, "%s/%s/%s", dir, entry, file))
+		return -ENOMEM;
+	if (!access_read(AT_FDCWD, path, FILE_MAX, &text, &len))
+		*ret = cJSON_ParseWithLength(text, len);
+	return 0;
 }
 
 static const char *string_of(const cJSON *object, const char *key)
@@ -48,7 +51,7 @@ static const char *string_of(const cJSON *object, const char *key)
 	return s ?: "";
 }
 
-/* Calls each for the entries of dir other than "." and "..": no such directory, no entries. */
+/* Calls each for the entries of dir other than "." and ".."; a missing directory has none. */
 static int each_entry(const char *dir, int (*each)(const char *dir, const char *entry, void *arg),
 		      void *arg)
 {
@@ -75,16 +78,12 @@ struct search {
 static int look_at_docker(const char *dir, const char *id, void *arg)
 {
 	struct search *s = arg;
-	_cleanup_free_ char *path = NULL;
 	const char *name;
 	cJSON *config;
-	int err = 0;
+	int err = read_json(dir, id, "config.v2.json", &config);
 
-	if (text_print(&path, "%s/%s/config.v2.json", dir, id))
-		return -ENOMEM;
-	config = json_of_file(path);
 	name = string_of(config, "Name");
-	if (!strcmp(name + (*name == '/'), s->name))
+	if (!err && !strcmp(name + (*name == '/'), s->name))
 		err = add_named(s->ret, id, NULL);
 	cJSON_Delete(config);
 	return err;
@@ -102,13 +101,10 @@ static int look_at_storage(const char *dir, const char *entry, void *arg)
 	if (!kind || strcmp(kind, "-containers") != 0)
 		return 0;
 	for (size_t i = 0; !err && i < sizeof(files) / sizeof(files[0]); i++) {
-		_cleanup_free_ char *path = NULL;
 		const cJSON *container, *name;
 		cJSON *list;
 
-		if (text_print(&path, "%s/%s/%s", dir, entry, files[i]))
-			return -ENOMEM;
-		list = json_of_file(path);
+		err = read_json(dir, entry, files[i], &list);
 		cJSON_ArrayForEach(container, list)
 		{
 			cJSON_ArrayForEach(name,
@@ -139,14 +135,10 @@ static bool containerd_name_is(const cJSON *config, const char *id, const char *
 static int look_at_task(const char *dir, const char *id, void *arg)
 {
 	struct search *s = arg;
-	_cleanup_free_ char *path = NULL;
 	const char *cgroup;
 	cJSON *config;
-	int err = 0;
+	int err = read_json(dir, id, "config.json", &config);
 
-	if (text_print(&path, "%s/%s/config.json", dir, id))
-		return -ENOMEM;
-	config = json_of_file(path);
 	cgroup = string_of(cJSON_GetObjectItemCaseSensitive(config, "linux"), "cgroupsPath");
 	if (config && containerd_name_is(config, id, s->name))
 		err = add_named(s->ret, id, *cgroup == '/' ? cgroup : NULL);

@@ -20,19 +20,18 @@ struct job_names {
 	size_t nr, room;
 };
 
-/*
- * Adds the containers with that name that Docker, Podman and containerd know below root ("" for
- * this machine), ended ones too. 0 or -ENOMEM.
- */
+/* Adds the containers with that name that Docker, Podman and containerd record below root ("" for
+ * this machine), including ended ones. 0 or -ENOMEM. */
 int job_names_containers(const char *root, const char *name, struct job_names *ret);
 
-/* The same of Podman without root, whose state is in its user's home. */
+/* The same for Podman without root, whose state is in its user's home. */
 int job_names_podman_of_user(const char *home, const char *name, struct job_names *ret);
 
-/* Adds the pods NAMESPACE/NAME, by the directories of their logs; earlier ones too. */
+/* Adds the pods NAMESPACE/NAME, by the directories of their logs; includes earlier pods of that
+ * name. */
 int job_names_pods(const char *root, const char *name, struct job_names *ret);
 
-/* Where they look, for a message. */
+/* The places that these functions search, for a message. */
 #define JOB_NAMES_CONTAINER_PLACES                                                                 \
 	"/var/lib/docker, /var/lib/containers, /run/containerd and your ~/.local/share/containers"
 #define JOB_NAMES_POD_PLACES "/var/log/pods"

@@ -36,7 +36,7 @@ enum memory_figure {
 
 enum { MEMORY_UNKNOWN = -1 };
 
-/* A figure of a cgroup by its directory; MEMORY_UNKNOWN if unlimited too. */
+/* A figure of a cgroup by its directory; MEMORY_UNKNOWN also means unlimited. */
 int64_t memory_cgroup_read(enum cgroup_kind kind, const char *dir, enum memory_figure what);
 /* The value of a line "key value" of text; < 0: no such line. */
 int64_t memory_cgroup_stat(const char *text, const char *key);

@@ -198,7 +198,7 @@ static size_t mark_members(struct processes *ps, const pid_t *roots, size_t nr_r
 		root->member = root->root = true;
 		living++;
 	}
-	/* Sorted by pid, parents mostly come before their children, so few rounds suffice. */
+	/* In order of pid, parents mostly come before their children, so few rounds suffice. */
 	while (living && found) {
 		found = false;
 		for (size_t i = 0; i < ps->nr; i++) {
@@ -364,7 +364,7 @@ int proctree_levels_up(const char *proc_root, unsigned int *ret_levels)
 
 	if (err)
 		return err;
-	/* One id per level, from that of /proc down to the caller's. */
+	/* One id per level, from /proc's namespace down to the caller's. */
 	at = strstr(status, "\nNSpid:");
 	if (at) {
 		at += strlen("\nNSpid:");
@@ -416,7 +416,8 @@ int proctree_about(const char *proc_root, pid_t tgid, struct proctree_about *ret
 
 	if (err)
 		return err;
-	/* Real and effective ids. For some programs root owns the directory. */
+	/* Reads real and effective ids, because root owns the directory of some users'
+	 * processes. */
 	if (!uid || sscanf(uid, "\nUid: %u %u", &about.real, &about.uid) != 2)
 		return -EBADMSG;
 	about.kernel = proctree_flags(proc_root, tgid) & PROCTREE_KTHREAD;

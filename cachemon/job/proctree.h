@@ -43,12 +43,10 @@ struct proctree_notes {
 	void *ctx;
 };
 
-/*
- * Those of the roots that live, in their order, then their descendants, from /proc or the records
- * (notes; NULL: none); the caller frees the array. The records are read after /proc: for each
- * process that lives then, they include it or an ancestor. Recorded processes may have ended.
- * *ret_roots: how many roots live. -ESRCH: none.
- */
+/* The roots that live, in their order, then their descendants, from /proc or the records (notes;
+ * NULL: none); the caller frees the array. The records are read after /proc: they include each
+ * process that lives then, or one of its ancestors. Recorded processes may have ended. *ret_roots:
+ * how many roots live. -ESRCH: none. */
 int proctree_descendants(const char *proc_root, const pid_t *roots, size_t nr_roots,
 			 const struct proctree_notes *notes, pid_t **ret_tgids, size_t *ret_nr,
 			 size_t *ret_roots);

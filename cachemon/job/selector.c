@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/job/selector.h"
+#include "cachemon/job/selector_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +9,8 @@
 #include <unistd.h>
 
 #include "cachemon/access/access.h"
-#include "cachemon/job/job_find.h"
 #include "cachemon/job/job_names.h"
-#include "cachemon/job/proctree.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/file.h"
 #include "cachemon/base/parse.h"
 #include "cachemon/access/paths.h"
 #include "cachemon/base/quote.h"
@@ -34,6 +30,9 @@ static int describe_pid(const struct proctree_about *about, pid_t tgid, struct s
 
 	s->uid = about->uid;
 	s->pid = tgid;
+	s->identity.kind = "pid";
+	if (!err)
+		err = text_print(&s->identity.id, "%d", tgid);
 	if (!err)
 		err = text_print(&s->text, "pid: %d, command: %s, uid: %u", tgid, quoted,
 				 about->uid);
@@ -57,8 +56,7 @@ static int refuse_absent(const struct selector_places *places, pid_t pid, struct
 	return errtext_set(err, -ESRCH, "no such process: %d", pid);
 }
 
-/* /proc of another pid namespace has other numbers than kill(1) and a shell's $!. */
-static int refuse_other_pids(const struct selector_places *places, struct errtext *err)
+int selector_refuse_other_pids(const struct selector_places *places, struct errtext *err)
 {
 	unsigned int up = 0;
 	int e = proctree_levels_up(places->proc_root, &up);
@@ -68,10 +66,11 @@ static int refuse_other_pids(const struct selector_places *places, struct errtex
 	if (e && e != -ESRCH)
 		return errtext_set(err, e, "cannot read %s/self/status: %s", places->proc_root,
 				   strerror(-e));
-	return errtext_set(err, -EOPNOTSUPP,
-			   "%s belongs to another pid namespace, so a process id is ambiguous: "
-			   "mount this one's (mount -t proc proc /proc), or run cachemon outside",
-			   places->proc_root);
+	return errtext_set(
+		err, -EOPNOTSUPP,
+		"%s belongs to another pid namespace, so a process id is ambiguous: mount a /proc "
+		"of this namespace (mount -t proc proc /proc), or run cachemon outside",
+		places->proc_root);
 }
 
 static int resolve_pid(const struct selector_places *places, const char *value,
@@ -84,7 +83,7 @@ static int resolve_pid(const struct selector_places *places, const char *value,
 
 	if (e)
 		return errtext_set(err, e, "'%s' is not a process id: give a number from 1", value);
-	e = refuse_other_pids(places, err);
+	e = selector_refuse_other_pids(places, err);
 	if (e)
 		return e;
 	e = proctree_tgid(places->proc_root, pid, &tgid);
@@ -133,30 +132,67 @@ static int refuse_namespace(const struct selector_places *places, struct errtext
 		"the host, or use --pid or a command");
 }
 
+/* The process that shows whose job a cgroup is: the first one. In a Slurm job that may be root's
+ * slurmstepd, so it is the first of another user, if there is one. */
+struct first_process {
+	const char *proc_root;
+	bool not_root;
+	pid_t pid;   /* 0: none is visible */
+	int64_t uid; /* < 0: unknown */
+};
+
 static bool take_visible(pid_t pid, void *arg)
 {
-	pid_t *ret = arg;
+	struct first_process *f = arg;
+	struct proctree_about about;
+	bool known = pid > 0 && !proctree_about(f->proc_root, pid, &about);
+	bool wanted = known && (!f->not_root || about.uid);
 
-	*ret = pid;
-	return pid > 0;
+	if (pid > 0 && (!f->pid || wanted)) {
+		f->pid = pid;
+		f->uid = known ? (int64_t)about.uid : -1;
+	}
+	return wanted;
 }
 
-/* prefix: "slurm: 12, " and similar, or "". Takes ownership of ref, also on failure. */
+/* "unit: a.service, ", as the text of a selector begins; "" for a plain cgroup. */
+static int kind_prefix(enum find_kind kind, const char *value, char **ret)
+{
+	_cleanup_free_ char *quoted = NULL;
+	int e = kind == FIND_LAST ? 0 : quote_word(value, &quoted);
+
+	if (e)
+		return e;
+	return quoted ? text_print(ret, "%s: %s, ", find_kind_name(kind), quoted)
+		      : text_print(ret, "%s", "");
+}
+
+/* value: as it was given. Takes ownership of ref, also on failure. */
 static int select_cgroup(const struct selector_places *places, struct cgroup_ref *ref,
-			 const char *prefix, const char *name, struct selector *ret,
+			 enum find_kind kind, const char *value, struct selector *ret,
 			 struct errtext *err)
 {
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref, .uid = -1};
-	_cleanup_free_ char *path = NULL;
-	struct proctree_about about;
+	_cleanup_free_ char *path = NULL, *prefix = NULL;
+	const char *last = paths_last(ref->path), *name = value;
+	struct first_process first = {
+		.proc_root = places->proc_root, .not_root = kind == FIND_SLURM, .uid = -1};
 	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
-	if (cgroup_each_process(ref, take_visible, &s.pid) &&
-	    !proctree_about(places->proc_root, s.pid, &about)) {
-		s.uid = about.uid;
-		snprintf(user, sizeof(user), ", uid: %u", about.uid);
-	}
+	if (kind == FIND_LAST)
+		name = *last ? last : ref->path;
+	cgroup_each_process(ref, take_visible, &first);
+	s.pid = first.pid;
+	s.uid = first.uid;
+	if (s.uid >= 0)
+		snprintf(user, sizeof(user), ", uid: %u", (unsigned int)s.uid);
+	s.identity.kind = find_kind_name(kind);
+	s.identity.id = strdup(kind == FIND_LAST ? ref->path : value);
+	if (!e && !s.identity.id)
+		e = -ENOMEM;
+	if (!e)
+		e = kind_prefix(kind, value, &prefix);
 	if (!e)
 		e = text_print(&s.text, "%scgroup: %s%s", prefix, path, user);
 	if (!e)
@@ -173,42 +209,19 @@ static int resolve_cgroup(const struct selector_places *places, const char *valu
 			  struct selector *ret, struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
-	const char *last;
 	int e = cgroup_open(places->mounts, value, &ref, err);
 
-	if (e)
-		return e;
-	last = paths_last(ref.path);
-	return select_cgroup(places, &ref, "", *last ? last : ref.path, ret, err);
+	return e ? e : select_cgroup(places, &ref, FIND_LAST, value, ret, err);
 }
 
-/* "unit: a.service, ", as the text of a selector begins. */
-static int kind_prefix(enum find_kind kind, const char *value, char **ret)
+int selector_found(const struct selector_places *places, unsigned int kinds, const char *value,
+		   struct selector *ret, struct errtext *err)
 {
-	_cleanup_free_ char *quoted = NULL;
-	int e = quote_word(value, &quoted);
-
-	return e ? e : text_print(ret, "%s: %s, ", find_kind_name(kind), quoted);
-}
-
-static int resolve_found(const struct selector_places *places, unsigned int kinds,
-			 const char *value, struct selector *ret, struct errtext *err)
-{
-	_cleanup_free_ char *prefix = NULL;
 	struct cgroup_ref ref = {.fd = -1};
 	enum find_kind kind = FIND_NR;
 	int e = find_cgroup(places->mounts, kinds, value, &ref, &kind, err);
 
-	if (e)
-		return e;
-	if (kind == FIND_LAST)
-		return select_cgroup(places, &ref, "", value, ret, err);
-	e = kind_prefix(kind, value, &prefix);
-	if (e) {
-		cgroup_close(&ref);
-		return errtext_set(err, e, "%s: %s", value, strerror(-e));
-	}
-	return select_cgroup(places, &ref, prefix, value, ret, err);
+	return e ? e : select_cgroup(places, &ref, kind, value, ret, err);
 }
 
 /* -ENOENT without a text: it has no cgroup, as when it has ended. */
@@ -225,13 +238,12 @@ static int open_named(const struct selector_places *places, enum find_kind kind,
 	return cgroup_open_first(places->mounts, paths, ret, err);
 }
 
-/* The one of those with a name that runs. */
+/* The running one among those with a name. */
 static int select_named(const struct selector_places *places, enum find_kind kind,
 			const struct job_names *names, const char *value, struct selector *ret,
 			struct errtext *err)
 {
 	struct cgroup_ref ref = {.fd = -1};
-	_cleanup_free_ char *prefix = NULL;
 	int e = -ENOENT;
 
 	for (size_t i = 0; i < names->nr; i++) {
@@ -254,9 +266,7 @@ static int select_named(const struct selector_places *places, enum find_kind kin
 			break;
 	}
 	if (!e)
-		e = kind_prefix(kind, value, &prefix);
-	if (!e)
-		return select_cgroup(places, &ref, prefix, value, ret, err);
+		return select_cgroup(places, &ref, kind, value, ret, err);
 	cgroup_close(&ref);
 	return e;
 }
@@ -295,7 +305,7 @@ static int resolve_name(const struct selector_places *places, const char *value,
 	unsigned int named =
 		1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_VM | 1U << FIND_LAST;
 	bool number = *value && !value[strspn(value, "0123456789")];
-	int e = resolve_found(places, named, value, ret, err);
+	int e = selector_found(places, named, value, ret, err);
 
 	if (e == -ENOENT)
 		e = resolve_container_name(places, value, ret, err);
@@ -313,53 +323,54 @@ static int resolve_name(const struct selector_places *places, const char *value,
 			   value);
 }
 
-/* No cgroup was found: where was looked. more: where else, or "". */
-static int refuse_kind(const struct selector_places *places, const char *what, const char *value,
-		       const char *more, struct errtext *err)
+int selector_refuse_kind(const struct selector_places *places, const char *what, const char *value,
+			 const char *more, struct errtext *err)
 {
 	_cleanup_free_ char *searched = cgroup_searched(places->mounts);
 
 	return errtext_set(
 		err, -ENOENT, "no %s '%s': looked for its cgroup below %s%s", what, value,
-		searched && *searched ? searched : "no hierarchy, none is mounted", more);
+		searched && *searched ? searched : "a cgroup mount, but found none", more);
 }
 
 static int resolve_unit(const struct selector_places *places, const char *value,
 			struct selector *ret, struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_UNIT, value, ret, err);
+	int e = selector_found(places, 1U << FIND_UNIT, value, ret, err);
 
-	return e == -ENOENT ? refuse_kind(places, "systemd unit", value, "", err) : e;
+	return e == -ENOENT ? selector_refuse_kind(places, "systemd unit", value, "", err) : e;
 }
 
 static int resolve_vm(const struct selector_places *places, const char *value, struct selector *ret,
 		      struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_VM, value, ret, err);
+	int e = selector_found(places, 1U << FIND_VM, value, ret, err);
 
-	return e == -ENOENT ? refuse_kind(places, "virtual machine of libvirt", value, "", err) : e;
+	return e == -ENOENT
+		       ? selector_refuse_kind(places, "virtual machine of libvirt", value, "", err)
+		       : e;
 }
 
 static int resolve_container(const struct selector_places *places, const char *value,
 			     struct selector *ret, struct errtext *err)
 {
-	int e = resolve_found(places, 1U << FIND_CONTAINER, value, ret, err);
+	int e = selector_found(places, 1U << FIND_CONTAINER, value, ret, err);
 
 	if (e == -ENOENT)
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
 		return e;
-	return refuse_kind(
-		places, "running container", value,
-		" (12 digits of an id or more), and for its name in " JOB_NAMES_CONTAINER_PLACES,
-		err);
+	return selector_refuse_kind(places, "running container", value,
+				    " (an id needs at least 12 digits), and for its name "
+				    "in " JOB_NAMES_CONTAINER_PLACES,
+				    err);
 }
 
 static int resolve_pod(const struct selector_places *places, const char *value,
 		       struct selector *ret, struct errtext *err)
 {
 	struct job_names names = {0};
-	int e = resolve_found(places, 1U << FIND_POD, value, ret, err);
+	int e = selector_found(places, 1U << FIND_POD, value, ret, err);
 
 	if (e == -ENOENT && job_names_pods(places->root ?: "", value, &names))
 		e = errtext_set(err, -ENOMEM, "out of memory");
@@ -368,158 +379,8 @@ static int resolve_pod(const struct selector_places *places, const char *value,
 	job_names_free(&names);
 	if (e != -ENOENT)
 		return e;
-	return refuse_kind(places, "running pod", value,
-			   ", and for NAMESPACE/NAME in " JOB_NAMES_POD_PLACES, err);
-}
-
-/* The name and partition in a job's own environment: a hint, which its user can change. */
-struct slurm_hint {
-	const struct selector_places *places;
-	char *job; /* number, without a step */
-	char *name, *partition;
-};
-
-static bool has_hint(pid_t pid, void *arg)
-{
-	struct slurm_hint *h = arg;
-	const char *proc = h->places->proc_root;
-	const struct invoker *inv = h->places->invoker;
-	_cleanup_free_ char *job = NULL;
-	struct proctree_about about;
-
-	/* /proc shows a process's environment to its user and to root. */
-	if (pid <= 0 || proctree_about(proc, pid, &about) ||
-	    (inv && inv->uid && inv->uid != about.real))
-		return false;
-	job = proctree_environment(proc, pid, "SLURM_JOB_ID");
-	if (!job || strcmp(job, h->job) != 0)
-		return false;
-	h->name = proctree_environment(proc, pid, "SLURM_JOB_NAME");
-	h->partition = proctree_environment(proc, pid, "SLURM_JOB_PARTITION");
-	return true;
-}
-
-/* "…, uid: 7" -> "…, uid: 7, name: train, partition: batch". */
-static int add_hint(struct selector *s, const struct slurm_hint *hint)
-{
-	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
-	int e = hint->name ? quote_word(hint->name, &name) : 0;
-
-	if (!e && hint->partition)
-		e = quote_word(hint->partition, &partition);
-	if (!e)
-		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
-			       partition ? ", partition: " : "", partition ?: "");
-	if (e)
-		return e;
-	free(s->text);
-	s->text = text;
-	text = NULL;
-	return 0;
-}
-
-/* A number alone names nothing. */
-static int name_slurm_job(struct selector *s, const char *value)
-{
-	_cleanup_free_ char *quoted = NULL;
-	int e = quote_word(value, &quoted);
-
-	free(s->name);
-	s->name = NULL;
-	return e ? e : text_print(&s->name, "slurm:%s", quoted);
-}
-
-/* A job without a cgroup (proctrack/linuxproc): slurmstepd, one a step, is an ancestor of its
- * processes, and its title says which step it serves. */
-static int resolve_slurm_steps(const struct selector_places *places, const char *value,
-			       struct selector *ret, struct errtext *err)
-{
-	struct selector s = {.kind = SELECTED_PIDS, .cgroup.fd = -1, .uid = -1};
-	_cleanup_free_ char *title = NULL, *quoted = NULL;
-	_cleanup_free_ pid_t *steps = NULL;
-	struct proctree_about about;
-	size_t nr = 0;
-	int e = text_print(&title, "slurmstepd: [%s%s", value, strchr(value, '.') ? "]" : ".");
-
-	if (e)
-		return errtext_set(err, e, "out of memory");
-	e = refuse_other_pids(places, err);
-	if (e)
-		return e;
-	e = proctree_titled(places->proc_root, "slurmstepd", title, &steps, &nr);
-	if (e == -EACCES)
-		return errtext_set(
-			err, e,
-			"cannot see which program Slurm's process '%s' runs: run cachemon "
-			"as root, or with CAP_SYS_PTRACE",
-			title);
-	if (!e && !nr)
-		return -ENOENT;
-	if (!e)
-		e = proctree_descendants(places->proc_root, steps, nr, NULL, &s.tgids, &s.nr_tgids,
-					 &s.nr_roots);
-	for (size_t i = 0; !e && i < s.nr_tgids; i++) {
-		/* slurmstepd is root's. */
-		if (i && i < s.nr_roots)
-			continue;
-		if (proctree_about(places->proc_root, s.tgids[i], &about))
-			continue;
-		s.pid = s.tgids[i];
-		s.uid = about.uid;
-		if (i)
-			break;
-	}
-	if (!e)
-		e = quote_word(value, &quoted);
-	if (!e)
-		e = text_print(&s.text, "slurm: %s, without a cgroup, pid: %d, uid: %lld", quoted,
-			       s.tgids[0], (long long)s.uid);
-	if (e == -ESRCH)
-		e = -ENOENT;
-	if (e)
-		selector_free(&s);
-	else
-		*ret = s;
-	return e && e != -ENOENT ? errtext_set(err, e, "%s: %s", value, strerror(-e)) : e;
-}
-
-static int resolve_slurm(const struct selector_places *places, const char *value,
-			 struct selector *ret, struct errtext *err)
-{
-	struct slurm_hint hint = {.places = places};
-	struct selector s;
-	int e = resolve_found(places, 1U << FIND_SLURM, value, &s, err);
-
-	if (e == -ENOENT)
-		e = resolve_slurm_steps(places, value, &s, err);
-	if (e == -ENOENT)
-		return refuse_kind(places, "Slurm job", value,
-				   ", and for its slurmstepd in the list of processes: has it "
-				   "begun on this node, and not ended?",
-				   err);
-	if (e)
-		return e;
-	hint.job = strndup(value, strcspn(value, "."));
-	if (!hint.job)
-		e = -ENOMEM;
-	else if (s.kind == SELECTED_CGROUP)
-		cgroup_each_process(&s.cgroup, has_hint, &hint);
-	else
-		for (size_t i = 0; i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
-			;
-	if (!e)
-		e = add_hint(&s, &hint);
-	if (!e)
-		e = name_slurm_job(&s, value);
-	free(hint.job);
-	free(hint.name);
-	free(hint.partition);
-	if (e) {
-		selector_free(&s);
-		return errtext_set(err, e, "%s: %s", value, strerror(-e));
-	}
-	*ret = s;
-	return 0;
+	return selector_refuse_kind(places, "running pod", value,
+				    ", and for NAMESPACE/NAME in " JOB_NAMES_POD_PLACES, err);
 }
 
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
@@ -561,7 +422,7 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 				      struct selector *ret, struct errtext *err) = {
 		[SELECTOR_PID] = resolve_pid,
 		[SELECTOR_CGROUP] = resolve_cgroup,
-		[SELECTOR_SLURM] = resolve_slurm,
+		[SELECTOR_SLURM] = selector_slurm,
 		[SELECTOR_UNIT] = resolve_unit,
 		[SELECTOR_CONTAINER] = resolve_container,
 		[SELECTOR_POD] = resolve_pod,
@@ -575,7 +436,8 @@ int selector_resolve(const struct selector_places *places, enum selector_request
 
 int selector_command(char *const argv[], struct selector *ret)
 {
-	struct selector s = {.kind = SELECTED_COMMAND, .cgroup.fd = -1, .uid = -1};
+	struct selector s = {
+		.kind = SELECTED_COMMAND, .cgroup.fd = -1, .uid = -1, .identity.kind = "command"};
 	_cleanup_free_ char *words = NULL;
 	int err = quote_words(argv, TEXT_MAX, &words);
 
@@ -612,6 +474,10 @@ void selector_free(struct selector *s)
 		return;
 	free(s->text);
 	free(s->name);
+	free(s->identity.id);
+	free(s->identity.step);
+	free(s->identity.job_name);
+	free(s->identity.partition);
 	free(s->tgids);
 	cgroup_close(&s->cgroup);
 	memset(s, 0, sizeof(*s));

@@ -29,6 +29,14 @@ enum selector_request {
 	SELECTOR_NAME,
 };
 
+/* The names of the job in the system that runs it; NULL: unknown, or the kind has no such name. */
+struct selector_identity {
+	const char *kind; /* "command", "pid", or a name of find_kind_name() */
+	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */
+	char *step;	  /* of a Slurm job */
+	char *job_name, *partition; /* of a Slurm job, as its user's environment says */
+};
+
 /* The result. */
 enum selector_kind { SELECTED_COMMAND, SELECTED_PIDS, SELECTED_CGROUP };
 
@@ -39,6 +47,7 @@ struct selector {
 	 * process. */
 	char *text;
 	char *name; /* default name of the job */
+	struct selector_identity identity;
 	/* SELECTED_PIDS: the requested processes that live, then their present descendants, and the
 	 * recorded ones of the last refresh. */
 	pid_t *tgids;
@@ -59,11 +68,9 @@ struct selector_places {
 int selector_of_job(const char *job, enum selector_request *ret_request, const char **ret_value,
 		    struct errtext *err);
 
-/*
- * -EINVAL, -ERANGE: not a pid, or a kernel thread; -ESRCH: no such process; -EOPNOTSUPP: /proc has
- * other process ids; cgroups as cgroup_open() and find_cgroup(); -ENOENT: the text says what was
- * tried, and where. err is always filled then.
- */
+/* -EINVAL, -ERANGE: not a pid, or a kernel thread; -ESRCH: no such process; -EOPNOTSUPP: /proc has
+ * other process ids; -ENOENT: the text says what was tried, and where; for cgroups, the errors of
+ * cgroup_open() and find_cgroup(). An error always fills err. */
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err);
 

@@ -22,10 +22,10 @@ size_t bounds_of(const struct model_run *run, struct bound ret[BOUNDS_MAX])
 {
 	const struct loss losses[BOUNDS_MAX] = {
 		{"all", run->state_drops, "",
-		 " tasks had no state in the kernel. Their activity and that of their children is "
-		 "not counted, so every figure of the job is a lower bound.",
+		 " tasks did not get a state in the kernel. Their activity and that of their "
+		 "children is not counted, so every figure of the job is a lower bound.",
 		 true},
-		{"all", run->recursion_misses, "The kernel left out ",
+		{"all", run->recursion_misses, "The kernel skipped ",
 		 " runs of cachemon's programs on this machine because of recursion. The job's "
 		 "activity at those moments is not counted, so every figure of the job is a lower "
 		 "bound.",
@@ -93,10 +93,9 @@ static struct opt_i64 sum_of_both(const struct counts *c, enum counter cached, e
 	return opt_add(counts_get(c, cached), counts_get(c, direct));
 }
 
-/*
- * Compares bytes, not calls: a call that finds the end of a file, or each call on a pipe, counts
- * for the kernel but not here, whatever was seen. An estimate differs if its interval does.
- */
+/* Compares bytes, not calls: a call that finds the end of a file, or each call on a pipe, counts
+ * for the kernel but not here, whatever was seen. An estimate differs if its whole interval
+ * does. */
 static double missing_share(const struct model_job *job, const struct reads_check *c)
 {
 	double seen = (double)c->seen_bytes.value, kernel = (double)c->kernel_bytes.value;
@@ -136,7 +135,7 @@ void bounds_check_reads(const struct model_job *job, struct reads_check *ret)
 			 kernel.s, seen.s,
 			 job->counts.bounds & (BOUND_ROW | BOUND_READS)
 				 ? "was lost (see the lower bounds)"
-				 : "bypassed it without a probe");
+				 : "bypassed the cache where no probe observes reads");
 	else if (missing < -DIFFER_MIN)
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "The probes observed %s read by the job, but the kernel counted only %s "

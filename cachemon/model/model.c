@@ -35,7 +35,7 @@ struct bytes model_command(const struct model_job *job)
 		return ret;
 	ret.data = at + strlen(command);
 	ret.len = s->len - (size_t)(ret.data - s->data);
-	/* For a command, the whole rest. */
+	/* A command ends with the text; other selectors end before ", uid". */
 	end = at == s->data ? NULL : memmem(ret.data, ret.len, user, strlen(user));
 	if (end)
 		ret.len = (size_t)(end - ret.data);

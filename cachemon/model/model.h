@@ -101,6 +101,9 @@ struct model_detail;
 struct model_job {
 	int64_t id, slot;
 	struct bytes name, selector;
+	/* Its names in the system that runs it; empty: unknown, or no such name. */
+	struct bytes kind, external_id, step, job_name, partition;
+	struct opt_i64 uid;
 	struct opt_i64 processes, alive, wall_ns, cpu_ns, rchar_bytes;
 	struct opt_i64 syscr_calls;	   /* calls that read from anything */
 	struct opt_i64 oom_kills;	   /* processes that the OOM killer ended at its memory

@@ -124,7 +124,7 @@ static int walk_file(sqlite3 *db, const struct trace_file *f, struct walk *w,
 		coverage_divide(c->parts, w->file_pages);
 		ret = coverage_begin(&w->pages, c->parts, w->page_bytes, size);
 	}
-	/* A file that is too large for parts still has its calls counted. */
+	/* Calls to a file that is too large for parts still count. */
 	if (!ret || (ret == -E2BIG && !err->text[0])) {
 		int walked = load_trace_each(db, f->id, count_event, w, err);
 
@@ -194,7 +194,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 	return ret;
 }
 
-/* One copy of the common reason of all files without a recording. */
+/* Sets one reason, copied once, for all files without a recording. */
 static int keep_reason(struct model *m, const struct model_job *job, struct model_detail *d,
 		       const char *reason)
 {

@@ -85,7 +85,7 @@ static void read_eviction(struct rows *r, struct model_eviction *e)
 	e->rows = rows_value(r, 0);
 }
 
-/* The largest rows, then the rest of each cause. */
+/* Lists the largest rows, then the rest of each cause. */
 static int load_evictions(sqlite3 *db, struct model *m, struct model_job *job,
 			  struct model_detail *d, struct errtext *err)
 {
@@ -129,8 +129,7 @@ static int load_interference(sqlite3 *db, struct model *m, struct model_job *job
 	int ret = 0;
 
 	if (!model_has(db, "interference", NULL)) {
-		d->interference_absent =
-			"the run was recorded by an older cachemon, without evictors";
+		d->interference_absent = "an older cachemon recorded the run, without evictors";
 		return 0;
 	}
 	ret = load_evictions(db, m, job, d, err);
@@ -218,4 +217,18 @@ void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t 
 const char *sizes_calls_mark(const struct model_advice_calls *files)
 {
 	return files->incomplete ? MARK_LEAST : NULL;
+}
+
+int model_detail_in_order(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err)
+{
+	struct model_detail *d = arena_alloc(&m->arena, sizeof(*d));
+	int ret;
+
+	if (!d)
+		return model_no_memory(err);
+	*d = *job->detail;
+	ret = model_epochs_in_order(db, m, job, &d->epochs, err);
+	if (!ret)
+		job->detail = d;
+	return ret;
 }

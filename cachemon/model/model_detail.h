@@ -37,7 +37,7 @@ struct model_advice_calls {
 /* Read calls of the traced files by requested bytes: below 2, 4, 8, ... bytes. */
 enum { READ_SIZES = 41 };
 
-/* Of one file. */
+/* The parts of one file. */
 struct model_coverage {
 	const char *absent; /* why nothing is known by part; NULL: parts is valid */
 	const char *broken; /* why the recording ends before the run; NULL: it does not */
@@ -81,5 +81,9 @@ void sizes_reads(const struct model_detail *d, double ret[READ_SIZES]);
 void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t size);
 /* Over all counted calls to these files. */
 const char *sizes_calls_mark(const struct model_advice_calls *files);
+
+/* A job with detail whose files are known to be read from the beginning to the end may have epochs
+ * that were not found without that. */
+int model_detail_in_order(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err);
 
 #endif

@@ -202,7 +202,7 @@ static void sum_epochs(struct model_epochs *e, const struct passes *p)
 	}
 }
 
-static int find_passes(sqlite3 *db, struct model *m, const struct model_job *job,
+static int find_passes(sqlite3 *db, struct model *m, const struct model_job *job, bool in_order,
 		       struct model_epochs *e, struct passes *p, struct errtext *err)
 {
 	int ret = load_intervals(db, m, job, p, err);
@@ -211,7 +211,7 @@ static int find_passes(sqlite3 *db, struct model *m, const struct model_job *job
 		ret = load_rows(db, m, measure_of(m, job), p, err);
 	if (ret)
 		return ret;
-	e->absent = epochs_find(p->rows, p->nr_rows, &p->nr, p->first);
+	e->absent = epochs_find(p->rows, p->nr_rows, in_order, &p->nr, p->first);
 	if (e->absent)
 		return 0;
 	e->list = arena_alloc(&m->arena, p->nr * sizeof(*e->list));
@@ -254,7 +254,20 @@ int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 		e->absent = older;
 		return 0;
 	}
-	ret = find_passes(db, m, job, e, &p, err);
+	ret = find_passes(db, m, job, false, e, &p, err);
+	arena_free(&p.arena);
+	return ret;
+}
+
+int model_epochs_in_order(sqlite3 *db, struct model *m, const struct model_job *job,
+			  struct model_epochs *e, struct errtext *err)
+{
+	struct passes p = {.nr_rows = 0};
+	int ret;
+
+	if (!e->absent || e->absent == older)
+		return 0;
+	ret = find_passes(db, m, job, true, e, &p, err);
 	arena_free(&p.arena);
 	return ret;
 }

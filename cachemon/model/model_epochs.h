@@ -16,7 +16,7 @@ struct model_mark {
 	struct bytes text;
 };
 
-/* It has the name of the mark at its start; without data: no name. */
+/* An epoch, named by the mark at its start. name.data NULL: it has no name. */
 struct model_epoch {
 	struct bytes name;
 	int64_t start_ns, duration_ns;
@@ -38,5 +38,9 @@ struct model_epochs {
 /* For a watched job; call it before its counts are estimated. */
 int model_epochs_load(sqlite3 *db, struct model *m, const struct model_job *job,
 		      struct model_epochs *ret, struct errtext *err);
+/* Looks again if there are none: the job's files are known to be read from the beginning to the
+ * end. */
+int model_epochs_in_order(sqlite3 *db, struct model *m, const struct model_job *job,
+			  struct model_epochs *e, struct errtext *err);
 
 #endif

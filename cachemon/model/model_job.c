@@ -71,6 +71,27 @@ static void read_job(struct rows *r, const struct model_run *run, struct model_j
 			counts_forget(&job->counts, c);
 }
 
+static int load_identity(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
+{
+	struct rows r;
+
+	if (!model_has(db, "job", "external_id"))
+		return 0;
+	r = rows_begin(db, a,
+		       "SELECT kind, external_id, step, job_name, partition, uid FROM job WHERE "
+		       "id = ?1",
+		       1, &job->id);
+	if (rows_next(&r)) {
+		job->kind = rows_bytes(&r);
+		job->external_id = rows_bytes(&r);
+		job->step = rows_bytes(&r);
+		job->job_name = rows_bytes(&r);
+		job->partition = rows_bytes(&r);
+		job->uid = rows_i64(&r);
+	}
+	return model_rows_end(&r, err);
+}
+
 static int load_limit(sqlite3 *db, struct arena *a, struct model_job *job, struct errtext *err)
 {
 	struct rows r;
@@ -107,8 +128,7 @@ static int load_syscr(sqlite3 *db, struct arena *a, struct model_job *job, struc
 static const char old_run[] = "an older version recorded the run, without the lengths of waits";
 static const char some_waits[] = "the lengths of some waits were not recorded";
 
-/* sql: the buckets of this id. An empty histogram is known if nothing slept; else none is its
- * reason. */
+/* sql: reads the buckets of this id. none: why the buckets are empty although tasks slept. */
 static int load_waits(sqlite3 *db, struct arena *a, const char *sql, int64_t id,
 		      const struct counts *c, const char *none, struct model_waits *ret,
 		      struct errtext *err)
@@ -160,7 +180,9 @@ int model_jobs_load(sqlite3 *db, struct model *m, struct errtext *err)
 				  "database is damaged.",
 				  m->run.id, jobs, SCHEMA_JOBS_MAX);
 	for (size_t i = 0; !ret && m->jobs && i < m->nr_jobs; i++) {
-		ret = load_limit(db, &m->arena, &m->jobs[i], err);
+		ret = load_identity(db, &m->arena, &m->jobs[i], err);
+		if (!ret)
+			ret = load_limit(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
 			ret = load_syscr(db, &m->arena, &m->jobs[i], err);
 		if (!ret)
@@ -238,7 +260,7 @@ static int load_files(sqlite3 *db, size_t limit, struct model *m, struct model_j
 	struct arena *a = &m->arena;
 	size_t room = rows_total(db, "SELECT count(*) FROM file WHERE job_id = ?1", job->id);
 	int64_t params[] = {job->id, (int64_t)(room < limit ? room : limit)};
-	/* Sorting needs two columns; the rest is fetched for the selected rows. */
+	/* Sorts by two columns; the others are read only for the selected rows. */
 	char *sql = model_rows_sql(
 		"SELECT id, path, fstype, dev_major, dev_minor, ino, gen, size_bytes, "
 		"deleted, folded_before",

@@ -15,7 +15,7 @@
 
 #include "cachemon/base/errtext.h"
 
-/* SQL: the command of a row of run did start. "last" only means such runs. */
+/* An SQL condition on a row of run: its command did start. "last" means only such runs. */
 #define RUN_NAME_STARTED                                                                           \
 	"NOT (state = 'complete' AND coalesce(exit_status, 0) IN (126, 127) AND duration_ns = 0)"
 

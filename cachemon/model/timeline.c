@@ -44,10 +44,8 @@ static bool is_gauge(int which)
 	       (which >= C_window_log2_0 && which <= C_window_log2_15);
 }
 
-/*
- * A call that is under way when an interval ends has asked in one and may miss in the next; a page
- * that counted as used may turn out to have been late.
- */
+/* A call that is in progress when an interval ends counts its lookups in one interval and may count
+ * misses in the next; a page that counted as used may turn out to have been late. */
 static bool takes_back(const struct counts *c)
 {
 	for (int i = 0; i < C_NR; i++)
@@ -78,7 +76,7 @@ static void take_rest(struct timeline *t, const struct counts *total, struct opt
 
 void timeline_end(struct timeline *t, const struct counts *total, struct opt_i64 cpu_ns)
 {
-	/* From the end on, since what is taken in may be below 0 again. */
+	/* From the end, because the sum with the previous bucket may be below 0 again. */
 	for (size_t i = t->nr; i-- > 1;)
 		if (takes_back(&t->buckets[i].counts))
 			merge_into_previous(t, i);
@@ -87,7 +85,7 @@ void timeline_end(struct timeline *t, const struct counts *total, struct opt_i64
 
 enum { TERMS_MAX = 5 };
 
-/* Sums of counters; hits are made of two others. */
+/* Sums of counters; hits come from two others. */
 static const struct {
 	size_t nr;
 	enum counter terms[TERMS_MAX];
@@ -132,7 +130,7 @@ double timeline_rate(const struct timeline_bucket *b, enum timeline_rate which)
 
 	if (!n.known || b->duration_ns <= 0)
 		return NAN;
-	/* Earlier counts that are taken back here are not shown. */
+	/* A rate does not show earlier counts that are taken back here. */
 	return fmax((double)n.value, 0) * (which == RATE_STALL ? 1 : 1e9) / (double)b->duration_ns;
 }
 

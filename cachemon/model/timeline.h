@@ -20,24 +20,24 @@ struct timeline_bucket {
 	int64_t read_on_ns;  /* of that, with the per-read hook on */
 	int64_t intervals;   /* that were recorded */
 	struct opt_i64 cpu_ns;
-	struct counts counts; /* changes: resident_unused and the sizes of windows may be below 0 */
+	struct counts counts; /* resident_unused and windows are changes: may be < 0 */
 };
 
 struct timeline {
 	struct timeline_bucket buckets[TIMELINE_BUCKETS];
 	size_t nr;
-	struct timeline_bucket rest; /* counted, but in no interval that could be written */
+	struct timeline_bucket rest; /* counted, but not in any stored interval */
 	bool has_rest;
-	int64_t length_ns; /* of a bucket, about */
+	int64_t length_ns; /* approximate length of a bucket */
 };
 
 /* For intervals that end at end_ns at the latest. */
 void timeline_begin(struct timeline *t, int64_t end_ns);
-/* In the order of time. In a sliced run (counts.sliced) what only the per-read hook sees is not
- * known of an interval in which it was ever off. */
+/* In order of time. In a sliced run (counts.sliced), counters of the per-read hook are unknown for
+ * an interval in which it was ever off. */
 void timeline_add(struct timeline *t, const struct timeline_bucket *interval);
-/* A count below 0 belongs to what began in the bucket before, which takes it in; what the buckets
- * lack of the totals is the rest. */
+/* A count below 0 belongs to something that began in the previous bucket, so it is added there. The
+ * rest is the totals minus the buckets. */
 void timeline_end(struct timeline *t, const struct counts *total, struct opt_i64 cpu_ns);
 
 enum timeline_rate {
@@ -53,11 +53,11 @@ enum timeline_rate {
 	RATE_BY_LIMIT,
 	RATE_DROPPED,
 	RATE_ELSE,
-	RATE_STALL, /* seconds a second: tasks that sleep */
+	RATE_STALL, /* seconds per second: the number of sleeping tasks */
 	RATE_NR,
 };
 
-/* A second; NAN: not known. */
+/* Per second; NAN: unknown. */
 double timeline_rate(const struct timeline_bucket *b, enum timeline_rate which);
 /* The mark of a line's values, from the losses that affect it: a mark of show.h, or NULL. */
 const char *timeline_rate_mark(const struct counts *whole, enum timeline_rate which);

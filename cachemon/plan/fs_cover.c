@@ -37,7 +37,7 @@ static const struct known {
 	{"xfs", FS_EXACT, why_cached},
 	{"btrfs", FS_EXACT, why_btrfs},
 	{"f2fs", FS_EXACT, why_cached},
-	/* It keeps pages beyond the end of a file that never become up to date. */
+	/* This filesystem keeps pages beyond the end of a file that never become up to date. */
 	{"squashfs", FS_PARTLY, why_tail},
 	{FS_BLOCK_DEVICE, FS_PARTLY, why_device},
 	{"bdev", FS_PARTLY, why_device}, /* the kernel's name for it */

@@ -24,13 +24,12 @@ enum fs_cover {
 enum fs_trial {
 	FS_TRIAL_NONE,
 	FS_TRIAL_CACHED, /* a read left its page in the cache */
-	FS_TRIAL_PAST,	 /* it did not */
+	FS_TRIAL_PAST,	 /* a read left no page in the cache */
 };
 
 /* Direct reads that are counted, one bit per kind. */
 enum fs_direct {
-	FS_DIRECT_GIVEN = 1 << 0, /* by the bytes they returned, without what was read through the
-				   * cache */
+	FS_DIRECT_GIVEN = 1 << 0, /* by returned bytes, without those read through the cache */
 	FS_DIRECT_BLOCK = 1 << 1,
 	FS_DIRECT_NFS = 1 << 2,
 	FS_DIRECT_FUSE = 1 << 3,

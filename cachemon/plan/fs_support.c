@@ -84,7 +84,7 @@ int fs_support_each_layer(const char *options, int (*visit)(const char *path, vo
 	return ret;
 }
 
-/* For pages of another user's read-only files mincore(2) always reports presence. */
+/* mincore(2) always reports the pages of another user's read-only files as present. */
 static bool mincore_tells(const char *path, const struct stat *st)
 {
 	return st->st_uid == geteuid() || !access(path, W_OK);
@@ -133,7 +133,7 @@ static enum fs_trial try_file(const char *path)
 
 	if (fd < 0 || fstat(fd, &st) || !st.st_size || !mincore_tells(path, &st))
 		return FS_TRIAL_NONE;
-	/* Private, because a shared mapping fails if direct_io is on. */
+	/* A private mapping, because a shared one fails if direct_io is on. */
 	page = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return FS_TRIAL_NONE;

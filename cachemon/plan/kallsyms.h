@@ -8,8 +8,8 @@
 
 struct kallsym {
 	const char *name;
-	/* First byte, and the next symbol's first byte; both 0 if addresses are hidden or the
-	 * function does not exist. */
+	/* The function's first byte, and that of the next symbol; both 0 if addresses are hidden or
+	 * the function does not exist. */
 	uint64_t start, end;
 };
 

@@ -103,8 +103,8 @@ static int refuse_user(const struct kernel_caps *caps, struct errtext *err)
 	bool bpf = kernel_caps_holds(caps, CAP_BPF), perfmon = kernel_caps_holds(caps, CAP_PERFMON);
 
 	return errtext_set(err, -EPERM,
-			   "no privilege to measure: without %s%s%s; run it as root, or see "
-			   "'cachemon doctor'",
+			   "no privilege to measure, which needs %s%s%s: run cachemon as root, or "
+			   "see 'cachemon doctor'",
 			   bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
 			   perfmon ? "" : "CAP_PERFMON");
 }

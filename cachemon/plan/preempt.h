@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Whether the kernel may switch tasks inside a program: then another program may run on that CPU
- * before the first one ends, and per-CPU data is not safe. A kprobe always prevents that, a
- * tracepoint does up to 6.18, a program on a function never does. The version is not consulted.
- */
+/* Whether the kernel may switch tasks inside a program: then another program may run on that CPU
+ * before the first one ends, and per-CPU data is not safe. Kprobes always prevent that, tracepoints
+ * do up to 6.18, programs on functions never do. The kernel's version is not consulted. */
 #ifndef PREEMPT_H
 #define PREEMPT_H
 

@@ -11,7 +11,7 @@
 
 #define R(role) (1ULL << ROLE_##role)
 
-/* Adds are classed by their window; those of a fault by the fault. */
+/* Adds are classified by their window; those of a fault, by the fault. */
 #define WINDOWS		 (R(WINDOW_SYNC) | R(WINDOW_ASYNC) | R(WINDOW_ORDER) | R(WINDOW_UNBOUNDED))
 #define NEED_WINDOW	 (R(PAGE_ADD) | WINDOWS | R(FAULT))
 #define NEED_PAGE	 (R(PAGE_ADD) | R(PAGE_DELETE))
@@ -25,7 +25,7 @@
  * their job; the switch hook keeps the state of the running task. */
 #define NEED_RUN (NEED_PAGE | WINDOWS | R(SWITCH) | R(FORK) | R(EXIT) | R(SEED))
 
-/* They fill in for another role or the build; otherwise they are not needed. */
+/* Roles that replace another role or an ability of the build; otherwise they are not needed. */
 #define FOR_OTHERS (R(URING) | R(TASK_FREE) | R(FAULT_ADDRESS))
 
 static const uint64_t group_needs[GROUP_NR] = {
@@ -38,7 +38,8 @@ static const uint64_t group_needs[GROUP_NR] = {
 	[GROUP_FAULT] = R(FAULT) | R(MAP_PAGES),
 	[GROUP_MAP] = R(MAP_PAGES),
 	[GROUP_DIRECT] = R(DIRECT_READ),
-	/* Registers show the file of a read call, the fault hook that of a mapping. */
+	/* Registers show the file of a read call, and the fault hook shows the file of a
+	 * mapping. */
 	[GROUP_STALL] = R(SWITCH) | R(FAULT),
 };
 
@@ -241,7 +242,7 @@ static bool candidate_fits(const struct kernel_caps *caps, const struct probe_ca
 	return false;
 }
 
-/* Why a role is not wanted; NULL: it is. Earlier roles are already chosen. */
+/* Why a role is not wanted; NULL: it is wanted. Earlier roles are already chosen. */
 static const char *not_asked(const struct probe_plan *plan, enum probe_role role)
 {
 	const struct plan_request *request = &plan->request;

@@ -117,7 +117,7 @@ static const struct probe_candidate own[] = {
 	FENTRY(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_fn", READ_ITER),
 	ROW_OF(WHEN_SYMBOLS, NULL, ROLE_DIRECT_BLOCK, HOOK_TP_BTF, "block_bio_queue",
 	       "dio_block_tp", "void(bio*)"),
-	/* It shows the request; its end needs fexit. */
+	/* This hook shows the request; the end needs fexit. */
 	KPROBE(ROLE_DIRECT_BLOCK, "blkdev_direct_IO", "dio_block_kp", READ_ITER),
 	FEXIT(ROLE_DIRECT_BLOCK_END, "blkdev_direct_IO", "dio_block_x", READ_ITER),
 	FUNCTION_IN("nfs", ROLE_DIRECT_NFS, "nfs_file_direct_read", "dio_nfs", NFS_DIRECT,

@@ -36,27 +36,28 @@
 	X(SEED, seed, "tasks that ran before the watch")                                           \
 	X(FADVISE_BEGIN, fadvise_begin, "evictions by advice (falls back to stacks)")              \
 	X(FADVISE_END, fadvise_end, "evictions by advice (falls back to stacks)")                  \
-	X(INVALIDATE_BEGIN, invalidate_begin, "those by direct I/O (falls back to stacks)")        \
-	X(INVALIDATE_END, invalidate_end, "those by direct I/O (falls back to stacks)")            \
-	X(DROP_CACHES_BEGIN, drop_caches_begin, "drop_caches (falls back to stacks)")              \
-	X(DROP_CACHES_END, drop_caches_end, "drop_caches (falls back to stacks)")                  \
-	X(TRUNCATE_BEGIN, truncate_begin, "truncation (falls back to the file's size)")            \
-	X(TRUNCATE_END, truncate_end, "truncation (falls back to the file's size)")                \
+	X(INVALIDATE_BEGIN, invalidate_begin, "evictions by direct I/O (falls back to stacks)")    \
+	X(INVALIDATE_END, invalidate_end, "evictions by direct I/O (falls back to stacks)")        \
+	X(DROP_CACHES_BEGIN, drop_caches_begin, "evictions by drop_caches (falls back to stacks)") \
+	X(DROP_CACHES_END, drop_caches_end, "evictions by drop_caches (falls back to stacks)")     \
+	X(TRUNCATE_BEGIN, truncate_begin,                                                          \
+	  "evictions by truncation (falls back to the file's size)")                               \
+	X(TRUNCATE_END, truncate_end, "evictions by truncation (falls back to the file's size)")   \
 	X(TASK_FREE, task_free, "memory of tasks that ended")                                      \
 	X(DIRECT_DONE, direct_done,                                                                \
-	  "bytes that direct reads returned (requested bytes are counted)")                        \
+	  "bytes returned by direct reads (requested bytes are counted)")                          \
 	X(DIRECT_QUEUED, direct_queued, "which asynchronous direct reads were restarted")          \
 	X(DIRECT_BLOCK, direct_block,                                                              \
 	  "direct reads of block devices (only total bytes are known)")                            \
 	X(DIRECT_BLOCK_END, direct_block_end,                                                      \
-	  "bytes that they returned (requested bytes are counted)")                                \
+	  "bytes returned by direct reads of block devices (requested bytes are counted)")         \
 	X(DIRECT_NFS, direct_nfs, "direct reads over NFS (only total bytes are known)")            \
 	X(DIRECT_NFS_END, direct_nfs_end,                                                          \
-	  "bytes that they returned (requested bytes are counted)")                                \
+	  "bytes returned by direct reads over NFS (requested bytes are counted)")                 \
 	X(DIRECT_FUSE, direct_fuse, "direct reads of FUSE (only total bytes are known)")           \
 	X(DIRECT_FUSE_END, direct_fuse_end,                                                        \
-	  "bytes that they returned (requested bytes are counted)")                                \
-	X(FAULT_ADDRESS, fault_address, "the mapping that a fault of a trace is in")
+	  "bytes returned by direct reads of FUSE (requested bytes are counted)")                  \
+	X(FAULT_ADDRESS, fault_address, "the mapping in which a traced fault occurred")
 
 enum probe_role {
 #define X(role, name, loss) ROLE_##role,
@@ -66,8 +67,9 @@ enum probe_role {
 
 #define PROBE_PROTOS_MAX 4
 
-/* The machines of a row: the kernel may switch tasks inside a program (plan/preempt), it may
- * not, function addresses can be read, or all. */
+/* The machines that a row is for: those whose kernel may switch tasks inside a program
+ * (plan/preempt), those whose kernel may not, those where function addresses can be read, or
+ * all. */
 enum probe_when { WHEN_ANY, WHEN_PREEMPTIBLE, WHEN_NOT_PREEMPTIBLE, WHEN_SYMBOLS };
 
 struct probe_candidate {

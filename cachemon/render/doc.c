@@ -34,7 +34,7 @@ static char *inert_of(bool *failed, const char *fmt, va_list args)
 	return ret;
 }
 
-/* Of the function's variable arguments. */
+/* The inert text made of the function's variable arguments. */
 #define INERT_ARGS(failed, fmt)                                                                    \
 	({                                                                                         \
 		va_list args_;                                                                     \
@@ -180,6 +180,15 @@ void doc_put_table(struct doc *d, struct doc_table *t)
 void doc_put_facts(struct doc *d, struct doc_table *t)
 {
 	put_rows(d, t, d->ops->facts);
+}
+
+long doc_position(struct doc *d)
+{
+	FILE *end = d->terminal ?: d->out;
+
+	fflush(d->out);
+	fflush(end);
+	return ftell(end);
 }
 
 void doc_put_steps(struct doc *d, struct doc_table *t)

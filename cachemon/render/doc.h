@@ -66,7 +66,7 @@ struct doc_strip {
 	enum tone tone;
 	const double *shares;
 	size_t nr;
-	const char *mark; /* of all its shares, as of a series */
+	const char *mark; /* mark of all its shares, as for a series */
 };
 
 /* Strips of one file, all with the same parts. */
@@ -103,9 +103,10 @@ struct doc {
 	const struct doc_ops *ops;
 	FILE *out;
 	FILE *looks_like; /* its width and characters are used; NULL: those of out */
-	bool plain_text; /* follows the locale wherever it goes; other formats only on a terminal */
-	FILE *terminal;	 /* that shows ASCII alone, where out leads to it; NULL: out is the end */
-	void *state;	 /* of the renderer */
+	bool plain_text;  /* follows the locale everywhere; other formats only on a terminal */
+	FILE *terminal;	  /* the ASCII-only stream that out leads to; NULL: out is the last one */
+	void *state;	  /* of the renderer */
+	long *step_ends;  /* texts set the position after each step here; NULL: nobody needs it */
 	bool failed;
 };
 
@@ -157,6 +158,8 @@ void doc_put_table(struct doc *d, struct doc_table *t);
 void doc_put_facts(struct doc *d, struct doc_table *t);
 /* The same, as an ordered list of actions under the caption; columns: title, id, gain, text. */
 void doc_put_steps(struct doc *d, struct doc_table *t);
+/* The number of bytes so far, all flushed, in an output that has positions. */
+long doc_position(struct doc *d);
 /* The first grade is the overall one. */
 void doc_put_grades(struct doc *d, const struct doc_grade *grades, size_t nr);
 void doc_card_begin(struct doc *d, const struct doc_card *card);

@@ -53,8 +53,8 @@ void html_text(FILE *out, const char *s)
 		put_char(out, *s);
 }
 
-/* One path, up to a space or the end. After other words it moves to a line of its own before it
- * is broken. */
+/* One path, up to a space or the end. It starts a new line rather than being broken after other
+ * words. */
 static const char *put_path(FILE *out, const char *s, bool behind)
 {
 	size_t len = strcspn(s, " \t\n");

@@ -23,7 +23,7 @@ void doc_put_words(FILE *out, const char *text, void (*put)(FILE *out, const cha
 		char *begin = strchr(at, '`');
 		char *end = begin ? strchr(begin + 1, '`') : NULL;
 
-		/* An unpaired one is an ordinary character. */
+		/* An unpaired backtick is an ordinary character. */
 		if (!end)
 			break;
 		*begin = '\0';

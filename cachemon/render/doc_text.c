@@ -96,7 +96,7 @@ static size_t fit_line(const char *s, int width)
 				return slash;
 			return blank ? blank : i ? i : n;
 		}
-		/* "42.1 s" stays on one line. */
+		/* Keeps "42.1 s" on one line. */
 		if (cp == ' ' && !(i && s[i - 1] >= '0' && s[i - 1] <= '9'))
 			blank = i + n;
 		else if (cp == '/')
@@ -290,6 +290,8 @@ static void put_steps(struct doc *d, const struct doc_table *t)
 			wrap_put(d->out, text, page_width(d) - INDENT, INDENT);
 			putc('\n', d->out);
 		}
+		if (d->step_ends)
+			d->step_ends[i / 4] = doc_position(d);
 		free(title);
 		free(text);
 	}
@@ -400,8 +402,8 @@ static void put_place(FILE *out, const struct picture *p, int page)
 	char text[384];
 
 	snprintf(text, sizeof(text),
-		 "From left to right: %s, %s to %s; _ is none, ? is not known%s.", p->axis.name,
-		 picture_place(p, 0).s, picture_place(p, 1).s,
+		 "From left to right: %s, %s to %s; _ means none, ? means not known%s.",
+		 p->axis.name, picture_place(p, 0).s, picture_place(p, 1).s,
 		 p->axis.most > p->axis.least ? ", . is after its end" : "");
 	wrap_put(out, text, page, 0);
 	fputs("\n\n", out);

@@ -9,7 +9,7 @@
 #include "cachemon/base/text_builder.h"
 #include "glossary_text.h"
 
-/* "- **term**: definition", which goes on in lines with an indent. */
+/* "- **term**: definition", which continues in indented lines. */
 #define ENTRY_BEGIN "- **"
 #define TERM_END    "**: "
 
@@ -20,7 +20,7 @@ static const char *next_line(const char *at)
 	return end ? end + 1 : at + strlen(at);
 }
 
-/* Without the marks of Markdown, in one line. */
+/* The definition on one line, without the marks of Markdown. */
 static char *plain(const char *definition)
 {
 	struct text_builder b;

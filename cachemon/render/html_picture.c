@@ -305,7 +305,7 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 
 	g.per = length > 0 ? WIDE / length : 0;
 	g.top = picture_top(panel, p->axis.nr);
-	/* A line at the top is as wide as elsewhere. */
+	/* Keeps the full width of a line at the top. */
 	if (panel->kind == PANEL_LINES)
 		g.top *= 1.02;
 	fputs("<div class=\"panel\">", out);
@@ -326,8 +326,8 @@ static void put_panel(FILE *out, const struct picture *p, const struct picture_p
 	fputs("</svg></div>\n", out);
 }
 
-/* TICKS: maximum; FREE: those after 0 that always fit; then the numbers of names that fit, and
- * the letters of a name that fits. */
+/* TICKS: the maximum; FREE: ticks after 0 that always fit; then how many names fit, and how many
+ * letters of a name. */
 enum { TICKS = 6, FREE = 2, NAMES_FREE = 3, NAMES_FEW = 10, NAMES_MANY = 16, NAME_SHORT = 5 };
 
 /* The number of names that fit depends on the page: three always fit, and every fourth of about

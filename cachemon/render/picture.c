@@ -58,7 +58,7 @@ double picture_series_top(const struct picture_series *s, size_t nr)
 	return top;
 }
 
-/* Of the known values at point i. */
+/* The sum of the known values at point i. */
 static double stacked_at(const struct picture_panel *panel, size_t i)
 {
 	double sum = NAN;
@@ -110,7 +110,7 @@ struct shown picture_value(enum picture_unit unit, double value)
 	}
 }
 
-/* ".00" and ".50" before the unit, " 00s" and " 00m" at the end. */
+/* Removes trailing zeros: of ".00" and ".50" before the unit, and " 00s" and " 00m" at the end. */
 struct shown picture_round(enum picture_unit unit, double value)
 {
 	struct shown ret = picture_value(unit, value);

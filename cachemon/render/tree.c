@@ -26,6 +26,15 @@ void tree_object(struct tree *t, const char *key)
 	open_level(t, key, TREE_OBJECT);
 }
 
+bool tree_opt_object(struct tree *t, const char *key, bool there)
+{
+	if (there)
+		tree_object(t, key);
+	else
+		tree_null(t, key);
+	return there;
+}
+
 void tree_array(struct tree *t, const char *key)
 {
 	open_level(t, key, TREE_ARRAY);

@@ -47,6 +47,8 @@ int tree_yaml_begin(struct tree *ret, FILE *out);
 int tree_finish(struct tree *t);
 
 void tree_object(struct tree *t, const char *key);
+/* Null, and false, if it is absent. */
+bool tree_opt_object(struct tree *t, const char *key, bool there);
 void tree_array(struct tree *t, const char *key);
 /* An array of numbers and nulls, perhaps long: on one line. */
 void tree_line(struct tree *t, const char *key);

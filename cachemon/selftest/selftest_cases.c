@@ -142,7 +142,7 @@ const struct selftest_case *selftest_cases(int *ret_nr)
 	static const struct selftest_case cases[] = {
 		{"cold", "16 MiB by 128 KiB, nothing cached", run_cold},
 		{"warm", "the same, all of it cached", run_warm},
-		{"random", "1,000 pages at random, advised so", run_random},
+		{"random", "1,000 pages at random, after RANDOM advice", run_random},
 		{"mmap", "every other page of a mapping", run_mmap},
 	};
 

@@ -76,8 +76,8 @@ static int64_t asked_sectors(void)
 	return usage.ru_inblock;
 }
 
-/* The bytes that this process has requested from disks since then: whole pages, except the
- * file's last. */
+/* The bytes that this process has requested from disks since the last check: whole pages, except
+ * the file's last. */
 static int64_t asked_pages(const struct selftest_look *l)
 {
 	int64_t bytes = (asked_sectors() - l->asked_first) * SECTOR_BYTES;

@@ -53,6 +53,12 @@ struct store_unmeasured {
 	const char *reason;
 };
 
+/* The names of the job in the system that runs it; NULL, or uid < 0: unknown, or no such name. */
+struct store_identity {
+	const char *kind, *external_id, *step, *job_name, *partition;
+	int64_t uid;
+};
+
 struct store_run {
 	const char *cachemon, *host, *kernel, *arch, *level, *advice_mode;
 	const char *user;    /* user of the job; NULL: unknown */
@@ -60,6 +66,7 @@ struct store_run {
 	uint64_t interval_ns, page_size_bytes, memory_bytes, map_bytes;
 	struct {
 		const char *name, *selector;
+		const struct store_identity *identity; /* NULL: not known */
 	} jobs[JOB_NR];
 	const struct store_probe *probes;
 	size_t nr_probes;
@@ -82,8 +89,8 @@ struct store_end {
 };
 
 int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err);
-/* Every access changes to another user: the configured one, or the owner of a database that root
- * writes for others. */
+/* Whether every access changes to another user: the configured one, or the owner of a database that
+ * root writes for others. */
 bool store_switches(const struct store *st);
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err);
 /* Records their data from the next interval on; they outlive the store. */

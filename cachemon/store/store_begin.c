@@ -50,14 +50,23 @@ static void write_run(struct store *st, const struct store_run *run, const char 
 }
 
 /* Also records the reason for missing references, if known. */
-static void write_job(struct store *st, int slot, const char *references_absent)
+static void write_job(struct store *st, const struct store_run *run, int slot)
 {
+	static const struct store_identity unknown = {.uid = -1};
+	const struct store_identity *i = run->jobs[slot].identity ?: &unknown;
+	const char *references_absent = run->references_absent[slot];
 	struct binder b = bind_first(st, S_JOB_INSERT);
 
 	bind_int(&b, st->run_id);
 	bind_int(&b, slot);
 	bind_text(&b, st->job_names[slot]);
 	bind_text(&b, st->job_selectors[slot]);
+	bind_text(&b, i->kind);
+	bind_text(&b, i->external_id);
+	bind_count(&b, i->uid);
+	bind_text(&b, i->step);
+	bind_text(&b, i->job_name);
+	bind_text(&b, i->partition);
 	bind_run(&b);
 	st->job_ids[slot] = sqlite3_last_insert_rowid(st->db);
 	if (!references_absent)
@@ -128,7 +137,7 @@ static int begin_run(struct store *st, const struct store_run *run, struct errte
 	if (st->rc == SQLITE_OK) {
 		write_run(st, run, uuid);
 		for (int slot = 0; slot < JOB_NR; slot++)
-			write_job(st, slot, run->references_absent[slot]);
+			write_job(st, run, slot);
 		for (size_t i = 0; i < run->nr_probes; i++)
 			write_probe(st, &run->probes[i]);
 		run_write_unmeasured(st, run->unmeasured, run->nr_unmeasured);

@@ -37,6 +37,7 @@ struct store {
 	bool is_auto;
 	uint64_t full_ns; /* limits.full_ns, or less if the intervals are short */
 	struct store_measured measured;
+	bool waits_stored[JOB_NR]; /* the database may have lengths of waits */
 
 	/* as of the latest sample, written or not */
 	uint64_t duration_ns;

@@ -324,7 +324,7 @@ void store_close(struct store *st)
 	if (!st)
 		return;
 	statements_finalize(st);
-	/* If no process may clean it up, it stays as after a crash. */
+	/* If no process may clean up, the files stay as after a crash. */
 	entered = st->path && !store_enter(st, NULL);
 	if (entered && st->db)
 		db_renew(st->db);

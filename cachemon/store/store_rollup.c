@@ -4,24 +4,29 @@
 /*
  * The bounds of a run's growth. The sums (job, directory, file, advice) are bounded by the
  * ledger: 8192 files, 4096 directories and 4096 pieces of advice, less than 5 MB with names of
- * 100 bytes. The timeline is bounded by its rows: an interval has at most 256 of file_interval.
- * With every counter in use such a row takes 170 bytes; when it is merged its numbers are larger
- * and it takes 310 (measured, tests/scale/database_growth.py):
+ * 100 bytes. The lengths of waits are sums too: a file has at most 24 rows of file_wait of 32
+ * bytes, 6.3 MB for all files; they are deleted with their file.
+ *
+ * The timeline is bounded by its rows: an interval has at most 256 of file_interval. With every
+ * counter in use such a row takes 170 bytes; when it is merged its numbers are larger and it takes
+ * 310 (measured, tests/scale/database_growth.py):
  *   full     the last 15 minutes, at most 900 intervals:  900 x 256 x 170 = 39 MB, constant
  *            (shorter intervals at the beginning have fewer rows of files, as many a second)
  *   minute   from there to 24 hours, 60 an hour:           60 x 256 x 310 = 4.8 MB an hour
  *   quarter  after that, 4 an hour:                         4 x 256 x 310 = 0.32 MB an hour
- * So the rows of the first day take at most 160 MB (39 + 24 x 4.8 + 5) and those of each further
- * day 7.6 MB. Pages that merging frees are used again, but the file is larger than its rows while
- * pages are not full: with intervals of 10 s it grew to 119 MB in a day, then by 0.3 to 0.7 MB an
+ * It also has at most 64 rows of process_interval, of 54 bytes: 3.1 MB in the last 15 minutes, then
+ * 0.21 MB an hour, and 0.01 MB an hour after a day. So the rows of the first day take at most
+ * 174 MB (39 + 24 x 4.8 + 5 + 6.3 + 3.1 + 24 x 0.21) and those of each further day 8.0 MB. Rows of
+ * directories, 64 an interval at most, add a quarter of that to the worst case; most jobs have a
+ * few.
+ *
+ * Pages that merging frees are used again, but the file is larger than its rows while pages are not
+ * full: with intervals of 10 s and no waits it grew to 119 MB in a day, then by 0.3 to 0.7 MB an
  * hour, 1.6 MB in the hour when merging to quarters begins. Intervals of 1 s were measured for the
  * first hour only: 42 MB. In addition, the -wal grows while one reader stays in one transaction.
  *
- * Rows of directories, 64 an interval at most, add a quarter of that to the worst case; most jobs
- * have a few.
- *
  * Sums of jobs are exact through every merge. A merged row keeps the files and directories with
- * the most misses, as the row of an interval does.
+ * the most misses and the processes that waited longest, as the row of an interval does.
  */
 struct store_limits store_limits_default(void)
 {
@@ -47,7 +52,7 @@ struct candidate {
 	uint64_t duration_ns;
 };
 
-/* false: no row, or it failed. */
+/* false: there is no row, or the query failed. */
 static bool find_next_interval(struct store *st, const struct tier *t,
 			       struct candidate *ret_candidate)
 {

@@ -89,13 +89,15 @@ static void write_waits(struct store *st, enum statement s, int64_t id, const ui
 	}
 }
 
-/* If the waits of a job turn out to be unmeasured, nothing of them stays. */
+/* If the waits of a job turn out to be unmeasured, their rows are deleted. */
 static void write_job_waits(struct store *st, const struct ledger *l, int slot)
 {
 	if (st->measured.counter[slot][C_stalls]) {
 		write_waits(st, S_WAIT, st->job_ids[slot], ledger_job(l, slot)->facts.sleeps);
 		return;
 	}
+	if (!st->waits_stored[slot])
+		return;
 	for (int i = 0; i < 2; i++) {
 		struct binder b = bind_first(st, i ? S_FILE_WAIT_DROP : S_WAIT_DROP);
 
@@ -187,7 +189,7 @@ static bool brings_pages(const struct ledger_advice *a)
 	return a->kind == ADVICE_WILLNEED || a->kind == ADVICE_READAHEAD;
 }
 
-/* Fates of the pages it brought in: all were tracked, separate from others'. */
+/* Fates of the pages that the advice brought in, if all were tracked apart from other pages. */
 static void bind_fates(struct store *st, struct binder *b, const struct ledger_advice *a)
 {
 	const struct advice_row *r = &a->row;

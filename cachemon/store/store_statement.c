@@ -55,7 +55,9 @@ static const struct {
 	[S_RUN_INTERVAL] = {PLAIN, "UPDATE run SET interval_ns = ?1 WHERE id = ?2", NULL},
 	[S_PROBE] = {INSERT, "probe", "run_id, role, hook, state, reason"},
 	[S_UNMEASURED] = {REPLACE, "unmeasured", "run_id, counter, reason"},
-	[S_JOB_INSERT] = {INSERT, "job", "run_id, slot, name, selector"},
+	[S_JOB_INSERT] = {INSERT, "job",
+			  "run_id, slot, name, selector, kind, external_id, uid, step, job_name, "
+			  "partition"},
 	[S_JOB_UPDATE] = {UPDATE, "job", JOB_COLUMNS},
 	[S_JOB_CGROUP] = {INSERT, "job_cgroup", "job_id, path"},
 	[S_DIRECTORY_INSERT] = {INSERT, "directory", DIRECTORY_COLUMNS},
@@ -128,7 +130,7 @@ static const struct {
 	[S_MACHINE] = {IGNORE, "machine",
 		       "run_id, memory_total_bytes, swap_bytes, mglru, nr_cpus, numa_nodes, thp"},
 	[S_MACHINE_INTERVAL] = {INSERT, "machine_interval", "interval_id, " MACHINE_GAUGES},
-	/* Not sums: the later value. */
+	/* These are not sums: the later value replaces the earlier one. */
 	[S_MERGE_MACHINE] = {PLAIN,
 			     "INSERT OR REPLACE INTO machine_interval (interval_id, " MACHINE_GAUGES
 			     ") SELECT ?1, " MACHINE_GAUGES
@@ -137,7 +139,7 @@ static const struct {
 	[S_DEVICE] = {IGNORE, "device",
 		      "run_id, dev_major, dev_minor, name, rotational, read_ahead_kb, "
 		      "max_sectors_kb, io_pages, network"},
-	/* Where it is not what it was at last. */
+	/* Only where the value differs from the last one. */
 	[S_DEVICE_CHANGE] =
 		{PLAIN,
 		 "INSERT INTO device_change (run_id, dev_major, dev_minor, seen_ns, "
@@ -218,7 +220,7 @@ static void split_columns(const char *list, struct columns *ret_columns)
 		add_column(ret_columns, counter_name(i), strlen(counter_name(i)));
 }
 
-/* Each in place of the three %.*s; first: 0, or those that an update sets. */
+/* Writes the columns that begin at index first, each with its name in the three %.*s of format. */
 static void put_columns(sqlite3_str *s, const struct columns *c, int first, const char *format)
 {
 	for (int i = first; i < c->nr; i++) {
@@ -414,7 +416,7 @@ bool bind_run(struct binder *b)
 	if (b->st->rc != SQLITE_OK)
 		return false;
 	rc = sqlite3_step(b->stmt);
-	/* The reset repeats the error of the step. */
+	/* sqlite3_reset() repeats the error of the step. */
 	sqlite3_reset(b->stmt);
 	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
 		b->st->rc = rc;

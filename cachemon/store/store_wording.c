@@ -60,7 +60,7 @@ static int check_writer(struct store *st, struct errtext *err)
 			   st->path);
 }
 
-static void update_head(struct store *st, const struct store_head *h)
+static void update_head(struct store *st, const struct job_head *h)
 {
 	struct binder b = bind_first(st, S_HEAD);
 
@@ -73,10 +73,11 @@ static void update_head(struct store *st, const struct store_head *h)
 	bind_run(&b);
 }
 
-/* One of both. */
+/* Either of the two. */
 struct put {
 	const struct store_wording *wording;
-	const struct store_head *head;
+	const struct job_head *heads;
+	size_t nr_heads;
 };
 
 static int write_put(struct store *st, const struct put *p, struct errtext *err)
@@ -89,12 +90,12 @@ static int write_put(struct store *st, const struct put *p, struct errtext *err)
 		ret = migrate_apply_builtin(st->db, st->path, err);
 	if (ret)
 		return ret;
-	st->rc = statement_prepare(st, p->head ? S_HEAD : S_WORDING);
+	st->rc = statement_prepare(st, p->heads ? S_HEAD : S_WORDING);
 	if (st->rc == SQLITE_OK)
 		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-	if (st->rc == SQLITE_OK && p->head)
-		update_head(st, p->head);
-	else if (st->rc == SQLITE_OK)
+	for (size_t i = 0; st->rc == SQLITE_OK && i < p->nr_heads; i++)
+		update_head(st, &p->heads[i]);
+	if (st->rc == SQLITE_OK && p->wording)
 		insert_wording(st, p->wording);
 	return store_finish(st, "write", NULL, err);
 }
@@ -124,7 +125,8 @@ int store_put_wording(const struct store_config *c, const struct store_wording *
 	return put(c, &(struct put){.wording = w}, err);
 }
 
-int store_put_head(const struct store_config *c, const struct store_head *h, struct errtext *err)
+int store_put_heads(const struct store_config *c, const struct job_head *heads, size_t nr,
+		    struct errtext *err)
 {
-	return put(c, &(struct put){.head = h}, err);
+	return put(c, &(struct put){.heads = heads, .nr_heads = nr}, err);
 }

@@ -9,6 +9,7 @@
 
 #include "cachemon/store/store.h"
 #include "cachemon/base/optional.h"
+#include "cachemon/db/job_head.h"
 
 struct store_wording {
 	int64_t run_id, job_id, asked_ns, attempts, duration_ns, kept, dropped;
@@ -20,20 +21,12 @@ struct store_wording {
 	const char *answer; /* JSON */
 };
 
-/* The first statements of a job's report. */
-struct store_head {
-	int64_t job_id;
-	const char *answer;
-	const char *grade; /* overall; NULL: none */
-	struct opt_f64 score;
-	const char *finding, *title; /* of the first one; NULL: no finding */
-};
-
 /* Brings the database to the newest schema where it is older. 0, or -errno with a text; nothing is
  * written then. -EACCES, -EROFS: it cannot be written. */
 int store_put_wording(const struct store_config *c, const struct store_wording *w,
 		      struct errtext *err);
-/* The same, of one job's head. */
-int store_put_head(const struct store_config *c, const struct store_head *h, struct errtext *err);
+/* The same, of the heads of a run's jobs. */
+int store_put_heads(const struct store_config *c, const struct job_head *heads, size_t nr,
+		    struct errtext *err);
 
 #endif

@@ -148,6 +148,8 @@ int store_write(struct store *st, struct ledger *l, const struct sample *s, stru
 		return ret;
 	}
 	ledger_written(l);
+	for (int slot = 0; slot < JOB_NR; slot++)
+		st->waits_stored[slot] = st->measured.counter[slot][C_stalls];
 	memset(st->gone, 0, sizeof(st->gone));
 	if (s->references)
 		reference_sample_stored(s->references);
@@ -206,6 +208,15 @@ static void withdraw_facts(struct store *st, int64_t job)
 				     (long long)job));
 }
 
+/* Where waits are not measured, an interval has no rows of processes. */
+static void withdraw_processes(struct store *st, const bool *was)
+{
+	if (was[C_stall_ns] && !st->measured.counter[JOB_WATCHED][C_stall_ns])
+		run_text(st, sqlite3_mprintf("DELETE FROM process_interval WHERE interval_id IN "
+					     "(SELECT id FROM interval WHERE run_id = %lld)",
+					     (long long)st->run_id));
+}
+
 static void withdraw(struct store *st, const struct store_measured *was,
 		     const struct store_end *end)
 {
@@ -222,6 +233,7 @@ static void withdraw(struct store *st, const struct store_measured *was,
 		if (was->facts[slot] && !st->measured.facts[slot])
 			withdraw_facts(st, st->job_ids[slot]);
 	}
+	withdraw_processes(st, was->counter[JOB_WATCHED]);
 }
 
 static int end_run(struct store *st, struct ledger *l, const struct store_measured *was,

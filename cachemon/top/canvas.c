@@ -45,7 +45,7 @@ static size_t next_glyph(const struct top_canvas *c, const char *text, struct gl
 	*ret = (struct glyph){.ch = L'?', .width = 1};
 	if (!n)
 		return 1;
-	/* Names were escaped before; anything left is harmless. */
+	/* Names were escaped before; other characters are harmless. */
 	if (escape_is_unsafe(cp))
 		return n;
 	ret->ch = (wchar_t)cp;

@@ -58,7 +58,7 @@ static int by_order(const void *a, const void *b, void *arg)
 		order = (x->key.value > y->key.value) - (x->key.value < y->key.value);
 	if (order)
 		return order * way;
-	/* As a report has them. */
+	/* As in a report. */
 	order = by_lookups(x->row, y->row);
 	if (order)
 		return order;

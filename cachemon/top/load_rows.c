@@ -316,7 +316,7 @@ static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *se
 	return ret;
 }
 
-/* The part of the job's waiting that no row has; false: none, or it is not known. */
+/* The part of the job's waiting that is in no row; false: zero, or unknown. */
 static bool make_other_processes(const struct top_moment *m, const struct file_set *set,
 				 struct top_row *ret)
 {

@@ -12,7 +12,7 @@
 enum { ROWS_WITH_SPARK = 14, TABLE_ROWS_LEAST = 2, NAME_LEAST = 10, TEXT = 256, GAP = 2 };
 /* Below jobs, on a narrow screen. */
 enum { FILES_LEAST = 3 };
-/* Of a process: its id and most of its command. */
+/* Room for the id of a process and most of its command. */
 enum { PROCESS_NAME_LEAST = 20 };
 
 /* Below the files, one line in this many is for processes, at least this many, with a heading. */
@@ -148,7 +148,7 @@ struct chosen_columns {
 	int nr;
 };
 
-/* Whether rows of this level have figures of it. */
+/* Whether rows of this level have values in this column. */
 static bool column_fits(enum top_column k, enum top_level level)
 {
 	if (level == TOP_PROCESSES)
@@ -196,12 +196,12 @@ static bool has_rest(const struct pane *p)
 	return false;
 }
 
-/* The kind of rows. An interval does not keep all files; that is mentioned if there is room. */
+/* The kind of rows. If there is room, also says that an interval does not keep all files. */
 static const char *heading_of(const struct pane *p, int room)
 {
 	static const char *const names[] = {"JOB", "JOB", "DIRECTORY", "FILE", "PROCESS"};
 	static const char *const parts[][2] = {
-		[TOP_RUNS] = {"JOB (of the newest runs, each as a whole)", "JOB (whole runs)"},
+		[TOP_RUNS] = {"JOB (the newest runs, each as a whole)", "JOB (whole runs)"},
 		[TOP_DIRECTORIES] = {"DIRECTORY (those with the most misses)",
 				     "DIRECTORY (top 64)"},
 		[TOP_FILES] = {"FILE (those with the most misses)", "FILE (top 256)"},
@@ -278,7 +278,8 @@ static int lines_of(size_t nr_rows, int most)
 	return nr_rows < (size_t)most ? (int)nr_rows : most;
 }
 
-/* Files, and below them processes, both by the time that they were waited for, or waited. */
+/* Files, by the time that tasks waited for them, and below them processes, by the time that they
+ * waited. */
 static void put_side(struct top_canvas *c, const struct top_frame *f, const struct layout *l,
 		     int at)
 {

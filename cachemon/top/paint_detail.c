@@ -181,7 +181,7 @@ void top_paint_detail(struct top_canvas *c, const struct top_frame *f, int row, 
 		put_windows(c, f, row + 1 + shown, left - shown, 0, width);
 }
 
-/* At 40 columns all of it can be read. */
+/* Each line fits into 40 columns. */
 static const struct help_line {
 	const char *keys, *what;
 } help_lines[] = {

@@ -72,7 +72,7 @@ static int64_t first_value(struct top_session *s, const char *sql, int nr, const
 	return value;
 }
 
-/* Changes by other connections, and changes by this one, which the first counter does not show. */
+/* The first counter shows changes by other connections, the second one those by this connection. */
 static int64_t version_now(struct top_session *s)
 {
 	int64_t version = first_value(s, "PRAGMA data_version", 0, NULL, s->version);
@@ -156,7 +156,7 @@ static int load_view(struct top_session *s, struct errtext *err)
 	return load_series(s, err);
 }
 
-/* To another run, or to the moment with the most misses per second. */
+/* Follows the view to another run, or to the moment with the most misses per second. */
 static void follow_view(struct top_session *s)
 {
 	struct top_view *v = &s->view;

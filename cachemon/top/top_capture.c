@@ -45,7 +45,7 @@ static void __attribute__((noreturn)) become_watch(const struct top_options *o, 
 	top_signals_default();
 	if (dup2(input, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0)
 		_exit(EXIT_FAILURE);
-	/* Nothing arrives if the viewer has ended or given up. */
+	/* End of file: the viewer has ended or given up. */
 	n = read(0, db, sizeof(db));
 	if (n <= 0 || db[n - 1])
 		_exit(EXIT_FAILURE);
@@ -92,7 +92,7 @@ bool top_capture_ended(struct top_capture *c)
 	return true;
 }
 
-/* Its first line is the error. */
+/* The error of a failed watch: the first line of its output. */
 static void what_it_said(const struct top_capture *c, struct errtext *err)
 {
 	char text[SAID_MAX] = "";
@@ -160,8 +160,8 @@ static void remove_all_left(void)
 			remove_left(dirfd(parent), e->d_name);
 }
 
-/* The lock protects it; without one, another starting viewer could remove it. A filesystem
- * without locks protects it too, because no process can get a lock. */
+/* The lock keeps another starting viewer from removing the directory. On a filesystem without locks
+ * it is safe too, because no process can get a lock. */
 static int lock_place(struct top_capture *c)
 {
 	struct stat sb;

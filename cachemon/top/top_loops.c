@@ -311,7 +311,7 @@ static bool wait_for_more(struct top_session *s, struct top_capture *capture, in
 
 static int say_unwritten(int r, int *ret_signal, struct errtext *err)
 {
-	/* Ends as a program does whose reader has left. */
+	/* Ends like any program whose reader has left. */
 	if (r == -EPIPE)
 		*ret_signal = SIGPIPE;
 	return errtext_set(err, r, "cannot write: %s", strerror(-r));

@@ -39,7 +39,7 @@ static const struct top_interval *interval_of(const struct top_moment *m, int64_
 	return NULL;
 }
 
-/* If the hook was off at any time of an interval, values that only it measures are unknown. */
+/* If the hook was ever off in an interval, the values that only the hook measures are unknown. */
 static void forget_unseen(const struct top_moment *m, const struct top_interval *i,
 			  struct counts *c)
 {

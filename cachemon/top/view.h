@@ -16,8 +16,7 @@ enum top_level {
 	TOP_JOBS,
 	TOP_DIRECTORIES,
 	TOP_FILES,
-	TOP_PROCESSES, /* of the job, by the time that they waited; of them only reads are known too
-			*/
+	TOP_PROCESSES, /* of the job, by waiting time; their only other figure is reads */
 	TOP_NR_LEVELS
 };
 

@@ -79,7 +79,7 @@ static void follow_newest(struct top_view *v)
 	v->steps = 0;
 }
 
-/* In another run its newest moment, because this run's moments have no meaning there. */
+/* Another run shows its newest moment, because this run's moments have no meaning there. */
 static void go_to_run(struct top_view *v, int64_t run_id)
 {
 	follow_newest(v);
@@ -124,7 +124,7 @@ static void zoom_out(struct top_view *v)
 	strcpy(v->filter, z->filter);
 }
 
-/* The name of the zoom, or none. */
+/* The name of the zoomed row, or none. */
 static const char *filter_without_typing(const struct top_view *v)
 {
 	return v->nr_zooms ? v->zooms[v->nr_zooms - 1].into : "";

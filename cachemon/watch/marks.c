@@ -35,8 +35,8 @@ struct marks {
 
 /* ---- the guard: a process of the user's own, which outlives this one by a moment ---- */
 
-/* True also if they did earlier and not all of it was read. Reads once, because some write
- * without end. */
+/* True also if they wrote earlier and not all of it was read. Reads once, because some writers
+ * never stop. */
 static bool somebody_writes(int fd)
 {
 	char ignored[CHUNK];
@@ -45,7 +45,7 @@ static bool somebody_writes(int fd)
 	return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
-/* Keeps a reader for the writers, so that none gets SIGPIPE or blocks. */
+/* Stays open as a reader, so that no writer gets SIGPIPE or blocks. */
 static void drain_until_nobody_writes(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -164,7 +164,7 @@ static int begin_guard(struct marks *m, const struct invoker *inv)
 	return pid < 0 ? -EAGAIN : hear_place(m);
 }
 
-/* Opened for writing too: otherwise it ends while there is no writer. */
+/* Opened for writing too: otherwise it is at its end while there is no writer. */
 static int open_fifo(struct marks *m, const struct invoker *inv)
 {
 	struct access saved;
@@ -247,7 +247,7 @@ static void end_line(struct marks *m)
 {
 	struct sample_mark *mark;
 
-	/* As a file of another system ends it. */
+	/* A line end of another system. */
 	if (m->len && m->len < MARK_TEXT_MAX && m->line[m->len - 1] == '\r')
 		m->len--;
 	if (!m->len)
@@ -326,7 +326,8 @@ void marks_stored(struct marks *m)
 	m->nr_set = 0;
 }
 
-/* Until the FIFO is removed. If no process has it open any more, the guard ends. */
+/* Waits until the FIFO is removed. Reaps the guard if it has ended, which it does when no process
+ * has the FIFO open. */
 static void end_guard(struct marks *m)
 {
 	ssize_t n;

@@ -34,6 +34,7 @@ struct watch_options {
 	bool until_eof;	      /* standard input */
 	const char *db;
 	const char *report;
+	const char *metrics_file; /* NULL: none */
 	const char *rules; /* of a site, for the report; NULL: the usual places alone */
 	uint64_t block_entries, row_entries; /* 0: by memory */
 	char **command;			     /* NULL: none */
@@ -50,7 +51,7 @@ int watch_run_sample(struct watch_run *run, bool last);
 /* Takes the last sample and ends the run in the database. exit_status as in store_end(). -errno:
  * part of it failed, and the error was printed. */
 int watch_run_finish(struct watch_run *run, const int *exit_status);
-/* Descendants that outlive CMD, as the last sample found them: what to do. */
+/* Reports descendants that outlive CMD, as of the last sample, and what to do. */
 void watch_outlived_say(const struct watch_run *run);
 /* The job never ran: ends its run in the database. */
 void watch_run_abort(struct watch_run *run, int status);

@@ -5,7 +5,7 @@
 #include "cachemon/watch/watch_run.h"
 #include "cachemon/base/clock.h"
 
-/* A check costs some 100 us: it pays more in a young or sliced run. */
+/* A check costs some 100 us: it is worth more in a young or sliced run. */
 #define BUDGET_TICK_NS	    50000000ULL
 #define BUDGET_YOUNG_NS	    2000000000ULL
 #define BUDGET_LATE_TICK_NS 250000000ULL
@@ -84,7 +84,8 @@ static void count_evictors(struct watch_run *run)
 	run->deletes_seen = deletes;
 }
 
-/* Their cost is spread over the next interval, because other detail costs all the time. */
+/* Whether to write file rows. Their cost is spread over the next interval, because other detail
+ * costs all the time. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 {
 	double ns;

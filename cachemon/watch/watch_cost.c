@@ -54,11 +54,9 @@ static double probes_ns(const struct watch_run *run, int64_t ret_parts[COST_PART
 	return sum;
 }
 
-/*
- * The cost of the run so far. cpu_ns is all of it, in whatever task a probe ran. The share of the
- * job's CPU time has the run time of probes in its own tasks. An A/B of their CPU time shows that,
- * and also what the probes evict from the CPU's caches.
- */
+/* The cost of the run so far. cpu_ns is all of it, whatever task a probe ran in. The share of the
+ * job's CPU time includes only the run time of probes in its own tasks. (An A/B test of their CPU
+ * time would also include what the probes evict from the CPU's caches.) */
 void watch_cost_take(struct watch_run *run, struct sample *s)
 {
 	uint64_t runs[JOB_NR][EV_NR];
@@ -129,13 +127,14 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 #define LOOK_MAX_NS	  50000000ULL
 #define LOOK_PAUSE_NS	  20000000ULL
 #define LOOK_PAUSE_MAX_NS 2000000000ULL
-/* How often a job is asked whether it works. */
+/* How often to check whether the job is working. */
 #define LOOK_TRY_NS 50000000ULL
-/* Program runs in the job that a measurement needs at least, and that suffice. */
+/* Program runs in the job: the minimum for a measurement, and how many suffice. */
 #define BUSY_RUNS   100
 #define ENOUGH_RUNS 1000
 
-/* Runs in the job now, and total runs since the measurement began or was tried; 0: unknown. */
+/* ret_now: the job's runs of programs; ret_since: those since the measurement began or was last
+ * tried. Returns the sum of the latter; 0: unknown. */
 static uint64_t runs_since(struct watch_run *run, uint64_t ret_now[EV_NR],
 			   uint64_t ret_since[EV_NR])
 {

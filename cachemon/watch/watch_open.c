@@ -81,19 +81,18 @@ static int open_probes(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
-static int try_report(void *arg, struct errtext *err)
+static int try_place(void *path, struct errtext *err)
 {
-	const struct watch_run *run = arg;
-
-	return publish_place(run->o->report, err);
+	return publish_place(path, err);
 }
 
-/* Fails early: a long run should not end with a report that cannot be written. */
-static int check_report(struct watch_run *run, struct errtext *err)
+/* Fails early: a long run should not end with a file that cannot be written. path NULL: none. */
+static int check_place(const struct watch_run *run, const char *option, const char *path,
+		       struct errtext *err)
 {
-	int r = invoker_run(&run->invoker, try_report, run, err);
+	int r = path ? invoker_run(&run->invoker, try_place, (void *)path, err) : 0;
 
-	return r ? errtext_set(err, r, "--report: %s", err->text) : 0;
+	return r ? errtext_set(err, r, "%s: %s", option, err->text) : 0;
 }
 
 static int open_store(struct watch_run *run, struct errtext *err)
@@ -126,7 +125,7 @@ void watch_hook_on(struct watch_run *run, enum probe_role role)
 		probe_plan_mark_failed(&run->plan, choice->program, r);
 }
 
-/* After the hook is on, or not. */
+/* Called once it is decided whether the hook is on. */
 static void plan_references(struct watch_run *run)
 {
 	const char *why = probe_record_absent(&run->plan, RECORD_REFERENCES);
@@ -159,8 +158,7 @@ static uint64_t rights_for_files(const struct watch_run *run)
 		return PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) | PRIVILEGE(CAP_KILL);
 	if (geteuid())
 		return 0;
-	/* Root's own run may write anywhere, as at its start, and into a user's database as that
-	 * user. */
+	/* A run of root may write anywhere, and into a user's database as that user. */
 	return PRIVILEGE(CAP_DAC_OVERRIDE) | PRIVILEGE(CAP_CHOWN) | PRIVILEGE(CAP_FOWNER) |
 	       (store_switches(run->store) ? PRIVILEGE(CAP_SETUID) | PRIVILEGE(CAP_SETGID) : 0);
 }
@@ -252,8 +250,12 @@ int watch_run_new(const struct watch_options *o, struct watch_run **ret, struct 
 	r = machine_plan_check(err);
 	if (!r)
 		r = invoker_current(&run->invoker, err);
-	if (!r && o->report)
-		r = check_report(run, err);
+	if (!r)
+		r = check_place(run, "--report", o->report, err);
+	if (!r)
+		r = check_place(run, "--metrics-file", o->metrics_file, err);
+	if (!r && o->metrics_file)
+		r = watch_metrics_begin(run, err);
 	if (!r)
 		r = open_selector(run, err);
 	if (!r)

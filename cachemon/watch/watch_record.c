@@ -56,6 +56,13 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 			      .level = level_name(run->o->level),
 			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
 	int64_t uid = run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
+	const struct selector_identity *is = &run->selector.identity;
+	const struct store_identity identity = {.kind = is->kind,
+						.external_id = is->id,
+						.step = is->step,
+						.job_name = is->job_name,
+						.partition = is->partition,
+						.uid = uid};
 	struct utsname uts;
 	char user[256];
 
@@ -74,6 +81,7 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
 	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
 	r.jobs[JOB_WATCHED].selector = run->selector.text;
+	r.jobs[JOB_WATCHED].identity = &identity;
 	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
 	r.references_absent[JOB_OTHERS] = "of the watched job only";
 	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
@@ -167,7 +175,7 @@ static void derive(const struct watch_run *run, const struct counters *of, struc
 	counts_derive(c, 0, ret);
 }
 
-/* In a sliced run the estimates of all of it. */
+/* In a sliced run, the estimates for the whole run. */
 static void take_reads(const struct watch_run *run, const struct sample *s, struct watch_figures *f)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);

@@ -11,8 +11,8 @@
  * reader, or a killed run, has sums of that age. The job's sums are always written. */
 enum { FILE_SUMS_EVERY = 10 };
 
-/* A round finds processes forked before the previous one had named their parent; two rounds
- * usually suffice. */
+/* A round finds processes that were forked before the previous round had named their parent; two
+ * rounds usually suffice. */
 enum { ROUNDS_MAX = 1000 };
 
 static int read_parents(void *set, struct proctree_link **ret, size_t *ret_nr)
@@ -32,14 +32,11 @@ static int name_tree_once(struct watch_run *run, size_t *ret_new)
 	return r;
 }
 
-/*
- * The tree has the processes at the moment of this pass, and those forked later by its members. It
- * changes while /proc is read. So from the first pass the probes name each child of a named
- * parent, and note the parent of any other child, which the next pass may find to be in the tree.
- * A process that ended gets a name too: it may have forked one that lives since the notes were
- * read, and never have been seen itself. When a pass names no new process, all that lived at its
- * end had a name, and their children since got one.
- */
+/* Finds the processes of the tree, which changes while /proc is read. So from the first pass on,
+ * the probes name each child of a named parent, and record the parent of any other child, which the
+ * next pass may find to be in the tree. A process that has ended is named too, because it may have
+ * forked a living one before any pass saw it. When a pass names no new process, all processes that
+ * lived at its end have a name, and so do their later children. */
 static int seed_tree(struct watch_run *run, struct errtext *err)
 {
 	int pid = (int)run->selector.tgids[0];
@@ -105,7 +102,7 @@ static void begin_machine(struct watch_run *run)
 
 	if (machine_facts_new("", run->caps.page_size, &run->machine))
 		return;
-	/* A cgroup of another hierarchy has no limit of memory: its processes do. */
+	/* A cgroup of another hierarchy has no memory limit, but its processes may have one. */
 	if (run->memory_cgroup || (s->kind == SELECTED_CGROUP && !strcmp(s->cgroup.path, "/")))
 		machine_facts_of_cgroup(run->machine, &s->cgroup);
 	else if (run->command)
@@ -137,7 +134,7 @@ int watch_run_start(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
-/* With the per-read hook on, since the last sample. */
+/* The time with the per-read hook on since the last sample. */
 static uint64_t read_on_ns(struct watch_run *run, uint64_t now, uint64_t duration_ns, bool on)
 {
 	uint64_t all = watch_slices_on_ns(run, now), since = all - run->hook_on_seen_ns;
@@ -161,7 +158,7 @@ static void make_page_room(struct watch_run *run)
 	}
 }
 
-/* A run that is no longer short is stored in longer intervals, all of it. */
+/* Once a run is no longer short, all of it is stored in longer intervals. */
 static void coarsen(struct watch_run *run)
 {
 	if (run->o->interval_ns || run->interval_ns == WATCH_COARSE_NS ||
@@ -220,7 +217,8 @@ int watch_run_sample(struct watch_run *run, bool last)
 	ledger_apply(run->ledger, &s);
 	s.passes.nr = 0;
 	passes_take(&s.passes, run->ledger, run->caps.page_size);
-	/* Before fewer files are active, because rows of short intervals are few. */
+	/* Comes before the number of active files is reduced, because short intervals have few
+	 * rows. */
 	watch_traces_see(run, &s, last);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
 	s.file_sums_wait =
@@ -230,6 +228,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	watch_write(run, &s);
 	coarsen(run);
 	watch_take_figures(run, &s);
+	watch_metrics_take(run, &s, last);
 	run->last_ns = now;
 	if (!last)
 		make_page_room(run);
@@ -314,6 +313,7 @@ void watch_run_free(struct watch_run *run)
 	ledger_free(run->ledger);
 	traces_free(run->traces);
 	free(run->slices);
+	watch_metrics_end(run);
 	marks_free(run->marks);
 	command_free(run->command);
 	selector_free(&run->selector);

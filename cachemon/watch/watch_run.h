@@ -2,8 +2,8 @@
 /*
  * Internals of a run, shared by its files: watch_open.c (opening), watch_run.c (its life),
  * watch_record.c (the store, the sums, the traces and the live line), watch_cost.c (its cost),
- * watch_budget.c (dropping detail), watch_slices.c (slices of the per-read hook). No other file
- * includes this.
+ * watch_budget.c (dropping detail), watch_slices.c (slices of the per-read hook),
+ * watch_metrics.c (the file for a monitoring system). No other file includes this.
  */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
@@ -69,7 +69,7 @@ struct watch_run {
 
 	/* the budget */
 	struct budget budget;
-	uint64_t budget_ns, budget_seen_ns;   /* when it is judged next, and was last */
+	uint64_t budget_ns, budget_seen_ns;   /* times of the next and of the last check */
 	double detail_ns[DETAIL_NR];	      /* cost of detail then */
 	double evictors_ns;		      /* since the start */
 	double file_rows_ns, file_rows_share; /* since the start; and now, of the time */
@@ -79,22 +79,23 @@ struct watch_run {
 
 	/* slices of the per-read hook */
 	bool sliced;
-	bool hook_failed; /* due for a switch; reported once */
+	bool hook_failed; /* a switch is due; reported once */
 	double duty;
 	uint64_t slice_ns; /* when it is switched next */
 	uint64_t slice_length_ns;
-	uint64_t cell_rest_ns;		    /* of the cell, after its slice */
+	uint64_t cell_rest_ns;		    /* the rest of the cell, after its slice */
 	uint64_t hook_on_ns, hook_since_ns; /* total time on; time of the last switch on */
 	uint64_t hook_on_seen_ns;	    /* as of the last sample */
 	struct slices *slices;		    /* NULL: never off */
 	bool stalls_unknown;
-	bool slices_begun;	     /* what was seen before them is in there */
+	bool slices_begun;	     /* the exact counts before them were added */
 	struct slice_part part;	     /* that goes on */
 	double seen[SLICE_FIGURES];  /* since the last part */
 	struct sample_job part_job;  /* when it began, */
 	struct sample_job slice_job; /* and when its last slice did */
 	unsigned int nr_parts;
 
+	struct watch_metrics *metrics; /* NULL: none are written */
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as access/privileges has */
 	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
@@ -139,8 +140,8 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret);
 
 /* After the sampler is there, before the start. */
 void watch_budget_begin(struct watch_run *run);
-/* Whether files get rows in the next interval to be written and in later ones, which are charged
- * for it. */
+/* Whether files get rows in the next written interval and in later ones, whose cost includes the
+ * rows. */
 bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns);
 /* Fills shed_list; returns the number. */
 size_t watch_shed_list(struct watch_run *run);
@@ -150,6 +151,12 @@ void watch_slices_begin(struct watch_run *run);
 void watch_slices_sample(struct watch_run *run, struct sample *s, bool on);
 uint64_t watch_slices_on_ns(const struct watch_run *run, uint64_t now);
 double watch_slices_on_share(const struct watch_run *run);
+
+/* For --metrics-file: 0 or -ENOMEM. */
+int watch_metrics_begin(struct watch_run *run, struct errtext *err);
+/* Replaces the file, when that is due. */
+void watch_metrics_take(struct watch_run *run, const struct sample *s, bool last);
+void watch_metrics_end(struct watch_run *run);
 
 /* Ends the current measurement, if any. */
 void watch_looks_end(struct watch_run *run);

@@ -12,8 +12,8 @@
 #include "cachemon/watch/watch_run.h"
 #include "cachemon/base/clock.h"
 
-/* As short as switching allows, about fifty times the error at its ends; a gap between slices is
- * at least as long. */
+/* A slice is as short as switching allows, about fifty times the error at its ends; a gap between
+ * slices is at least as long. */
 #define SLICE_NS    10000000.0
 #define CELL_MAX_NS 500000000.0
 #define RETRY_NS    1000000000ULL
@@ -188,7 +188,7 @@ static void sum_seen(const struct sample *s, double seen[SLICE_FIGURES])
 			seen[f] += (double)s->files[i].c[of[f]];
 }
 
-/* A sample in the middle of a slice cuts it in two. */
+/* A sample in the middle of a slice divides it. */
 static void end_part(struct watch_run *run, const struct sample_job *now, bool on)
 {
 	if (on)

@@ -12,9 +12,9 @@
 #include "cachemon/report/run/data.h"
 #include "cachemon/store/store_wording.h"
 
-/* The place of a publication. */
+/* The content of a publication. */
 struct content {
-	const struct model *m; /* NULL: only the words */
+	const struct model *m; /* NULL: only the wording */
 	const struct wording *w;
 	enum report_format format;
 };
@@ -134,7 +134,7 @@ int answer_keep(const struct wording *w, const struct answer_place *place, struc
 
 	if (!w->attempts.known || !w->attempts.value || !w->prompt_sha256)
 		return 0;
-	/* Without an answer, no words are missing. */
+	/* If there was no answer, none is lost. */
 	if (!keep_in_database(w, place, &content, &why) || w->skipped)
 		return 0;
 	if (!place->path)

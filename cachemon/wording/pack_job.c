@@ -208,7 +208,8 @@ void pack_of_series(struct packer *k)
 }
 
 static const char COMPUTED[] = "computed";
-static const char CACHE[] = "a cache of the job, what readahead brought counted as missed";
+static const char CACHE[] =
+	"a cache for this job alone; pages brought by readahead count as missed";
 
 static struct opt_f64 real(double v)
 {
@@ -244,7 +245,7 @@ static void put_curve(struct packer *k, const struct job_curve *c)
 	curve_need(&c->curve, 0.9, &need);
 	put_size(k, c, "needs_90", need.pages);
 	packer_real(k, "whatif.cache.first_touch_ratio", real(c->curve.first_touch), "ratio",
-		    "lookups, which no cache makes hits", COMPUTED);
+		    "lookups; no cache turns first touches into hits", COMPUTED);
 }
 
 static void put_figure(struct packer *k, const struct whatif_sum *sum, int figure,

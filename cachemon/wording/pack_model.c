@@ -157,8 +157,8 @@ static void name_job(struct naming *n, const struct model_job *job)
 	}
 }
 
-/* Its subject, which the report may not list. Evidence may name a process; its kind does not
- * identify a user. */
+/* Names of a finding: its subject, which the report may not list, and processes that its evidence
+ * names. The kind of a process does not identify a user. */
 static void name_finding(struct naming *n, const struct finding *f)
 {
 	static const char kind[] = "_kind";

@@ -273,7 +273,7 @@ static void take_answer(const struct word *w, const struct llm_answer *a, struct
 	ret->api = llm_api_names[w->how->config->api];
 }
 
-/* No text, and the reason. */
+/* Ends without a text, for this reason. */
 static int skip(struct wording *ret, enum llm_outcome outcome, const char *reason)
 {
 	ret->outcome = llm_outcome_names[outcome];

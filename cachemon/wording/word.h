@@ -22,8 +22,8 @@ struct word_how {
 	const struct progress_sink *progress;
 };
 
-/* 0 also without an answer: ret->skipped has the reason. -errno with a text: memory, or a local
- * error. ret points to ids in m's rules, so free it before m. */
+/* Returns 0 also without an answer; then ret->skipped has the reason. -errno with a text: memory,
+ * or a local error. ret points to ids in m's rules, so free it before m. */
 int word_model(const struct model *m, const struct word_how *how, struct wording *ret,
 	       struct errtext *err);
 void wording_free(struct wording *w);

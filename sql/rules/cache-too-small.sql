@@ -17,9 +17,9 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH here AS ( -- the curve at the smallest size that is at least the present one
 	SELECT f.job_id, f.present_pages, f.floor, c.cache_pages, c.miss_ratio, c.low,
-		CASE WHEN f.uncertain IS NOT 0 THEN 'it does not fit what was measured'
+		CASE WHEN f.uncertain IS NOT 0 THEN 'it contradicts what was measured'
 			WHEN f.second_opinion IN ('same', 'weak') THEN NULL
-			ELSE 'there is no second opinion' END AS uncertain
+			ELSE 'refault distances do not confirm it' END AS uncertain
 	FROM v_curve_fact f JOIN v_curve c ON c.job_id = f.job_id
 	WHERE f.broken IS NOT 1 AND c.cache_pages = (SELECT min(x.cache_pages) FROM v_curve x
 		WHERE x.job_id = f.job_id AND x.cache_pages >= f.present_pages)
@@ -28,7 +28,7 @@ WITH here AS ( -- the curve at the smallest size that is at least the present on
 	FROM here h JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
 	GROUP BY h.job_id
-), want AS ( -- the smallest size with 90 % of that
+), want AS ( -- the smallest size that gives 90 % of that
 	SELECT h.job_id, min(c.cache_pages) AS cache_pages
 	FROM here h JOIN best b ON b.job_id = h.job_id JOIN v_curve c ON c.job_id = h.job_id
 	WHERE c.cache_pages > h.present_pages AND c.cache_pages <= :max_growth * h.present_pages
@@ -57,7 +57,7 @@ SELECT
 		WHEN g.saved_s >= :medium_share * g.wall_s THEN 'medium'
 		ELSE 'low'
 	END AS severity,
-	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'there%' THEN 0.5 ELSE 0.4 END
+	CASE WHEN g.uncertain IS NULL THEN 0.9 WHEN g.uncertain LIKE 'refault%' THEN 0.5 ELSE 0.4 END
 		AS confidence,
 	printf('with a cache of %,d pages instead of %,d, the miss ratio would be %.0f %% instead of %.0f %%%s',
 		g.want_pages, g.present_pages, 100 * g.want_miss_ratio, 100 * g.miss_ratio,

@@ -15,8 +15,8 @@
 -- param high_share = 0.2 ratio -- of the wall time
 WITH read AS (
 	SELECT
-		-- A task that opens the file again is the same reader. So tasks count, and only a
-		-- trace has them.
+		-- A task that opens the file again is the same reader. So tasks are counted, which
+		-- only a trace shows.
 		f.*, json_extract(f.pattern_features, '$.readers') AS readers,
 		f.lookups * 1.0 / nullif(f.size_pages, 0) AS covered,
 		-- Refaults that other causes and unused prefetch cannot explain.

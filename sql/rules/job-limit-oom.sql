@@ -4,7 +4,7 @@
 -- version: 1
 -- severity: high
 -- needs facts: v_limit.oom_kills
-WITH looked AS ( -- the job's cgroup when its memory without page cache was largest; the kill came between two looks
+WITH looked AS ( -- the job's cgroup when its memory without page cache was largest; the kill came between two samples
 	SELECT a.run_id, m.job_usage_bytes - m.job_file_bytes AS other_bytes, m.job_file_bytes AS file_bytes
 	FROM analysis_scope a JOIN interval i ON i.run_id = a.run_id
 		JOIN machine_interval m ON m.interval_id = i.id

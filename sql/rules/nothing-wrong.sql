@@ -17,7 +17,7 @@ WITH judged AS (SELECT
 	s.stall_share,
 	o.score AS overall, o.grade AS overall_grade,
 	-- The lowest of the other known grades.
-	(SELECT g.name || ' is graded ' || g.grade FROM v_grade g
+	(SELECT iif(g.name = 'hits', 'reuse', g.name) || ' is graded ' || g.grade FROM v_grade g
 		WHERE g.job_id = j.job_id AND g.name <> 'overall' AND g.score < :fair_score
 		ORDER BY g.score LIMIT 1) AS bad_grade,
 	printf('the job spent %.1f %% of its time waiting for reads', 100 * s.stall_share) AS waited,

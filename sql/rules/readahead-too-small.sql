@@ -47,7 +47,7 @@ WITH other AS (
 	WHERE b.rank = 1 AND f.stalls >= :min_waits
 		-- Random touches that reach most of a mapping would need no more pages either.
 		AND (b.wasted IS NOT NULL OR coalesce(f.pattern, '') NOT IN ('random', 'mmap_random'))
-		-- The file was opened before the device got a window that is as large.
+		-- The device has a window of that size, but the file was opened before it was set.
 		AND NOT EXISTS (SELECT 1 FROM v_filesystem x WHERE x.job_id = f.job_id
 			AND x.dev_major = f.dev_major AND x.dev_minor = f.dev_minor AND x.read_ahead_kb >= b.ra_kb)
 )

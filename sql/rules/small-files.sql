@@ -39,8 +39,8 @@ SELECT
 		ELSE 'low'
 	END AS severity,
 	0.85 AS confidence,
-	printf('the job waited %.1f s for %,d files of %,d KiB each', c.stall_s, c.files,
-		c.fetched_pages * c.page_size_bytes / c.files / 1024) AS summary,
+	printf('its tasks waited %.1f s for %,d files, and fetched %,d KiB for each on average',
+		c.stall_ns / 1e9, c.files, c.fetched_pages * c.page_size_bytes / c.files / 1024) AS summary,
 	json_array(
 		json_object('metric', 'files', 'value', c.files, 'unit', 'files',
 			'scope', 'directories of small files'),

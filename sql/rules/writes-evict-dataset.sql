@@ -42,7 +42,15 @@ SELECT
 	coalesce(c.saved_s, c.refaulted_pages * c.page_size_bytes) AS gain_value,
 	iif(c.saved_s IS NULL, 'bytes', 's') AS gain_unit,
 	'measured' AS gain_method,
-	'pushed-out-by-writes:' || hex(c.owner_path) AS gain_cause
+	'pushed-out-by-writes:' || hex(c.owner_path) AS gain_cause,
+	NULL AS not_judged
 FROM cost c JOIN v_job j ON j.job_id = c.job_id
 WHERE c.refaulted_pages >= :min_refaulted
 	AND c.refaulted_pages >= :min_share * c.added_pages
+UNION ALL
+SELECT
+	u.job_id, 'job', j.name, 'low', 0.5, '', '[]', NULL, NULL, NULL, NULL, u.why
+FROM v_evictors_unknown u JOIN v_job j ON j.job_id = u.job_id
+WHERE u.returned_pages >= :min_refaulted
+	AND u.returned_pages >= :min_share * j.added_pages
+	AND j.written_pages >= :min_refaulted

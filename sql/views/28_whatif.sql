@@ -10,7 +10,7 @@ CREATE TEMP VIEW v_whatif_readahead AS SELECT
 	w.setting,  -- 'ra_kb=1024', 'random', 'sequential'
 	w.actual,  -- 0/1
 	w.misses, w.prefetched,  -- pages
-	w.wasted,  -- pages; NULL: of a mapped file, whose use cannot be seen
+	w.wasted,  -- pages; NULL for a mapped file, whose use cannot be seen
 	w.requests, w.windows,  -- numbers
 	w.fidelity,
 		-- 0..1, share of the real windows that the model reproduces; below 0.95 there is no

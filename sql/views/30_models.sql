@@ -19,7 +19,7 @@ CREATE TEMP VIEW v_grade AS SELECT
 FROM analysis_grade WHERE kind = 'job';
 
 -- v_directory_grade: the same for each directory that the job read, from the counters of its files.
--- hits is without a curve, stall is a share of the job's time. Source: analysis_grade.
+-- hits uses no curve, stall is a share of the job's time. Source: analysis_grade.
 CREATE TEMP VIEW v_directory_grade AS SELECT
 	job_id,
 	subject_id AS directory_id,  -- directory.id

@@ -74,8 +74,8 @@ CREATE TEMP VIEW v_named AS SELECT
 FROM analysis_scope a JOIN job j ON j.run_id = a.run_id AND j.slot <> 0
 	JOIN advice x ON x.job_id = j.id AND x.kind = 'dontneed';
 
--- v_late: waits for pages that were still in flight when the reader came. used_late counts a wait
--- as all pages of the folio, so waits are counted instead, without those that a miss explains.
+-- v_late: waits for pages that were still in flight when the reader came. used_late counts all
+-- pages of a folio for one wait, so this view counts waits, without those that a miss explains.
 -- Sources: v_job, v_file.
 CREATE TEMP VIEW v_late AS SELECT
 	job_id,
@@ -93,9 +93,9 @@ SELECT
 		- iif(prefetched_willneed + prefetched_readahead2 > 0, 0, windows_forced))
 FROM v_file;
 
--- v_pushed: pages of a directory that reclaim evicted, by who caused it, or that another process
--- dropped, and a lower bound of how many came back: those that the evictions of all others cannot
--- explain. Sources: v_interference, v_return, v_directory.
+-- v_pushed: pages of a directory that reclaim evicted or another process dropped, by evictor, and a
+-- lower bound of how many came back: those that the evictions of all other evictors cannot explain.
+-- Sources: v_interference, v_return, v_directory.
 CREATE TEMP VIEW v_pushed AS
 WITH by_who AS (
 	SELECT
@@ -147,3 +147,25 @@ FROM dropped p LEFT JOIN v_directory d ON d.job_id = p.job_id AND d.path = p.own
 
 -- v_asked: advice that brings pages. Columns of v_advice.
 CREATE TEMP VIEW v_asked AS SELECT * FROM v_advice WHERE kind IN ('willneed', 'readahead');
+
+-- v_evictors_unknown: jobs for most of whose reclaimed pages nobody recorded who caused the
+-- reclaim. Sources: v_interference, v_return.
+CREATE TEMP VIEW v_evictors_unknown AS
+WITH reclaimed AS (
+	SELECT job_id, sum(iif(evictor_kind IS NULL, pages, 0)) AS unknown_pages, sum(pages) AS pages
+	FROM v_interference
+	WHERE cause IN ('reclaim_kswapd', 'reclaim_direct', 'reclaim_memcg') GROUP BY job_id
+), came_back AS (
+	SELECT job_id, sum(returned_pages) AS returned_pages FROM v_return GROUP BY job_id
+)
+SELECT
+	r.job_id,
+	r.unknown_pages,  -- pages reclaimed, by whom is not known
+	r.pages,  -- pages reclaimed
+	min(r.unknown_pages, b.returned_pages) AS returned_pages,
+		-- of the pages that came back after reclaim, at most this many have an unknown evictor
+	printf('all known conditions hold, but who evicted %,d of the %,d reclaimed pages was not '
+		|| 'recorded',
+		r.unknown_pages, r.pages) AS why
+FROM reclaimed r JOIN came_back b ON b.job_id = r.job_id
+WHERE r.unknown_pages * 2 > r.pages;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Whether the budget is kept, and whether the reported cost is true. The loop of cached 4 KiB
+/* Whether the budget is kept, and whether the reported cost is true. The loop of cached 4 KiB
  * preads runs with nothing attached, at level auto with --max-overhead 1, and at level full. The
- * reported share of the job's CPU time is printed next to the CPU time that the loop really needed
- * more. cachemon's share includes its own collector, so only the probes' part is compared.
- */
+ * reported share of the job's CPU time is printed next to the additional CPU time that the loop
+ * really needed. cachemon's share includes its own collector, so only the probes' part is
+ * compared. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The cost of each page that a cold sequential read brings in: reads of 128 KiB of an uncached
- * file. CPU time is too noisy for it, so the kernel's run-time statistics are switched on: run time
- * of a program x its runs / pages, minus the overhead of the statistics, which empty programs on
- * the same hooks show. Measured once with CPUs that sleep while the reader waits, as on an idle
- * machine, and once with CPUs that are kept awake: a CPU that wakes up has cold caches and a low
- * clock, and on a virtual machine other work in its caches.
- */
+/* The cost of each page that a cold sequential read brings in: reads of 128 KiB of an uncached
+ * file. CPU time is too noisy for this, so the kernel's run-time statistics are used: run time of a
+ * program x its runs / pages, minus the overhead of the statistics, which empty programs on the
+ * same hooks show. Measured once with CPUs that sleep while the reader waits, as on an idle
+ * machine, and once with CPUs that are kept awake. A CPU that wakes up has a low clock and cold
+ * caches, or, on a virtual machine, caches full of other work. */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>

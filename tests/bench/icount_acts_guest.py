@@ -3,7 +3,7 @@
 results in /out/acts.json: {turn: {act: instructions}}.
 
 A turn is a new process: without cachemon (off), with empty programs on the hooks of anonymous
-faults and switches (empty), as the job of a watch (cold, full), and beside the job of one
+faults and switches (empty), as the job of a watch (cold, full), or outside the job of a watch
 (stranger)."""
 
 import json

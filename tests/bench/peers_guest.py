@@ -82,8 +82,8 @@ class Terminal:
 
 
 class Rows:
-    """A tool that prints a row per interval: its answer for a workload is the sum of the rows
-    from the one with its beginning to the one with its end."""
+    """A tool that prints a row per interval: its answer for a workload is the sum of the rows from
+    the beginning to the end of the workload."""
 
     def __init__(self, argv, ready, row):
         self.argv, self.ready, self.row = argv, ready, row
@@ -136,7 +136,8 @@ class Summary:
         return [float(v) for v in match.groups()], 1
 
     def idle(self):
-        """It has no rows: its output for an empty workload contains what it prints without one."""
+        """The tool prints no rows: its output for an empty workload contains what it prints without
+        one."""
         return [0, 0]
 
     def end(self):

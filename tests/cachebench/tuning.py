@@ -38,7 +38,7 @@ class Rule:
         self.last = bool(re.search(r"^-- order: last", source, re.M))
 
     def changed(self, values, name=None):
-        """Its text with other values, under another name."""
+        """The text of the rule with other values, under another name."""
         source = re.sub(r"^-- id: .*$", f"-- id: {name or self.name}", self.source, flags=re.M)
         for param, value in values.items():
             source = re.sub(rf"^(-- param {param} = )\S+", rf"\g<1>{value}", source, flags=re.M)

@@ -24,7 +24,7 @@ void *__real_realloc(void *old, size_t size);
 
 static size_t refuse_above = SIZE_MAX;
 
-/* Of all allocations, those that grow with the files of a sample. */
+/* Only allocations that grow with the files of a sample. */
 void *__wrap_realloc(void *old, size_t size)
 {
 	return size > refuse_above ? NULL : __real_realloc(old, size);

@@ -129,7 +129,7 @@ def nothing_left(before, seen, alone):
 
 
 def charge_returned(attacher, map_bytes):
-    """No other process is charged here, and each map and program is, except for their names."""
+    """Only this process is charged here, for each map and program except their names."""
     most = attacher.charged_most
     if not most:
         raise Skipped("kernel memory is not charged to cgroups here")
@@ -140,8 +140,8 @@ def charge_returned(attacher, map_bytes):
 
 
 def memory_kept(before, alone, map_bytes, count):
-    """For the whole machine: it misses a leak smaller than a cycle's part of one run's maps, and
-    one that others compensate."""
+    """For the whole machine: misses a leak that is smaller than one cycle's part of a run's maps,
+    or that other processes compensate."""
     def grown():
         return kernel_kb(alone) - before
 

@@ -13,7 +13,7 @@ EVERYTHING = {"sz/max": (1 << 64) - 1, "nr_accesses/max": (1 << 32) - 1, "age/ma
 
 
 def memory():
-    """Those of the machine, as ranges of physical addresses."""
+    """The machine's memory, as ranges of physical addresses."""
     with open("/proc/iomem", encoding="ascii") as f:
         lines = [line.split() for line in f if line.endswith(" : System RAM\n")]
     ranges = [tuple(int(end, 16) for end in words[0].split("-")) for words in lines]

@@ -324,7 +324,7 @@ def vanish(case, version):
     wait_intervals(watch, db, committed(db) + 3)
     steady.stop()
     expect(job.wait(BOUND_S) == 7, "the job")
-    # Empty is not gone: processes of the job may enter it again.
+    # An empty cgroup is not gone: processes of the job may enter it again.
     wait_intervals(watch, db, committed(db) + 3)
     os.rmdir(cgroup)
     done = watch.wait()

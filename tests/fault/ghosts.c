@@ -19,9 +19,9 @@
 
 enum { FILES = 40, PAGES = 8, TOUCHED = 10 };
 
-/* While it is busy the job uses one part of the files after the other, and the next one when a
- * sweep has ended. Of the sweeps that end within three turns, at least the second began in them,
- * so it forgets the files that these turns did not use. */
+/* A busy job uses the parts of the files in turns, and moves to the next part when a sweep has
+ * ended. Of the sweeps that end within three turns, at least the second also began in them, so it
+ * forgets the files that these turns did not use. */
 enum { PARTS = 4, PART = FILES / PARTS, TURNS = 60, ALONE = PARTS - 1 };
 
 int __real_grace_wait(const struct grace *g);
@@ -178,8 +178,8 @@ static void expect_between(const char *what, int64_t got, int64_t least, int64_t
 	exit(1);
 }
 
-/* A page that is added while its file's entry is marked as gone but not yet deleted has no
- * state: its fate is not known, it leaves no ghost, and nothing shows whose it was. */
+/* A page that is added while its file's entry is marked but not yet deleted has no state: its fate
+ * and its owner are unknown, and it leaves no ghost. */
 static void check_busy(const struct loss_counts *l, int64_t dropped_before, const struct sums *sums)
 {
 	const int64_t *c = sums->c;

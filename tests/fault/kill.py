@@ -41,7 +41,7 @@ def children():
 
 
 def end_of(pid):
-    """Its status as in a shell."""
+    """CMD's status, as in a shell."""
     def ended():
         got, status = os.waitpid(pid, os.WNOHANG)
         return got and (os.waitstatus_to_exitcode(status),)
@@ -77,8 +77,8 @@ class Moments:
 
 
 def wait_nothing_left(mine, before, killed):
-    """mine: objects it was seen to hold. Objects it created later are found because they have no
-    holder."""
+    """mine: objects that cachemon was seen to hold. Objects that it created later are found because
+    nobody holds them."""
     while True:
         asked = time.monotonic()
         left = {entry for entry in mine if bpf.exists(*entry)}

@@ -131,8 +131,7 @@ def check_files(db, most_pages):
 
 
 # untracked_pages: prefetched pages without room for their state, so that their use is not known.
-# Requested pages have no such fate and are not among them; a state without room is loss chunk_full
-# for both.
+# Requested pages have no fate and are not among them; the loss chunk_full counts both.
 
 
 @part.case("both maps tiny, 400 files read once")

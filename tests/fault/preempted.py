@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""If programs of tracepoints can be preempted (7.2), the kernel skips a run of a program on a
-CPU whose previous task was preempted inside of it. A job provokes this: the missing counts are
-covered by the skipped runs that cachemon reports, and their number is that of bpftool."""
+"""If programs of tracepoints can be preempted (7.2), the kernel skips a run of a program on a CPU
+whose previous task was preempted inside of it. A job provokes this: cachemon reports enough skipped
+runs to explain the missing counts, and as many as bpftool."""
 
 import json
 import os

@@ -34,7 +34,7 @@ def full_at_start(case):
     expect(done.status == 125 and "no space left" in done.err.lower(), str(done))
     expect(len(done.lines()) <= 2, str(done))
     expect(not os.path.exists(case.path("cmd-ran")), "CMD ran")
-    # Its leftovers are no obstacle once there is space.
+    # The leftovers of the failed start are no obstacle once there is space.
     image.free()
     done = run([case.cachemon, "watch", "--db", path, "--", "true"])
     expect(done.status == 0, str(done))

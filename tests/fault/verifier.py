@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The number of instructions that the verifier processes for each program: a kernel gives up at
-a million, and another kernel or compiler may need more. Every program is loaded, with each
+"""The number of instructions that the verifier processes for each program: it gives up at a
+million, and with another kernel or compiler it may need more. Every program is loaded, with each
 setting of the constants; those of the builds that a kernel uses must be verified within 100,000.
 The full counts: three compilers, and other kernels in guests."""
 

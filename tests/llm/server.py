@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An endpoint for both APIs that replies according to the first part of the path; for manual
-tests. Prints its address, ends with its input or by SIGTERM, then prints the requests as JSON
+"""An endpoint for both APIs that replies according to the first part of the path; for manual tests.
+Prints its address, runs until the end of its input or SIGTERM, then prints the requests as JSON
 lines."""
 
 import argparse

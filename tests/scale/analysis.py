@@ -170,7 +170,8 @@ def judge_report(case):
     made = [name for name in COUNTS if name != "resident_unused"]
     wanted = dict(zip(made, db.execute("SELECT " + ", ".join(f"sum({name})" for name in made) +
                                        " FROM job_interval WHERE job_id = 1").fetchone()))
-    # The generator's totals of the job are of files; here they must be those of the intervals.
+    # The generator sums the files into the job's totals; here the totals must be the sums of the
+    # intervals.
     db.execute("UPDATE job SET " + ", ".join(f"{name} = ?" for name in made) + " WHERE id = 1",
                list(wanted.values()))
     db.commit()

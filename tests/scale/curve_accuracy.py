@@ -15,8 +15,8 @@ SAMPLED = 8192
 ERROR_MAX = 0.01
 HELD_MIN = 0.9
 TRACES = 5
-# The sample's own counts, a count of distinct pages with an error, or none: for the last only the
-# band is checked, because the estimator without totals is known to be worse.
+# The number of distinct pages: exact, with an error, or unknown. If it is unknown only the band is
+# checked, because the estimator without totals is known to be worse.
 HOW = (("counted", []), ("estimated", ["hll"]), ("not known", ["unknown"]))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The database of a run longer than a day: its growth in each hour, with more active files than
-get a row and every counter changing; its sums stay exact; and memory stays constant once
+get a row, every counter changing and as many waiting processes as get one; its sums stay exact; and memory stays constant once
 SQLite's page cache is full."""
 
 import json
@@ -18,9 +18,11 @@ from faultlib.watch import Db  # noqa: E402
 
 part = Part("database_growth", __doc__, count=("hours of a database", 27, 3))
 INTERVAL_S = 10
-# An hour is 60 rows of a minute, each with 256 files; 400 bytes per file are more than the counters
-# of a busy job take. After a day the rows are of 15 minutes; in the hour in between there are both.
-HOUR_BYTES, LATE_HOUR_BYTES, LOG_BYTES = 6_200_000, 1_000_000, 17_000_000
+# An hour is 60 rows of a minute, each with 256 files and 64 processes; 400 bytes per file are more
+# than the counters of a busy job take, and 60 per process than a name and four counters. The lengths
+# of waits are sums of the files, complete after the first hour. After a day the rows are of 15 minutes; in the hour in between there are both.
+HOUR_BYTES = 6_200_000 + 60 * 64 * 60
+LATE_HOUR_BYTES, LOG_BYTES = 1_000_000, 17_000_000
 DAY_H = 24
 # All files have been seen in the first hour. At the end of an hour a little may be allocated for
 # work in progress: measured were 4 kB.

@@ -2,9 +2,10 @@
 /*
  * store_growth DB HOURS INTERVAL_S: the hourly growth of the database of a long run, in the worst
  * case: in each interval more active files than get a row, with every counter changing as in a busy
- * job. Time is that of the samples, so that a day takes minutes. Prints one line of JSON per hour:
- * size of the file and of its log, size of the free pages, the largest size of SQLite's page cache,
- * and other allocated memory.
+ * job, files with waits of every length, and as many waiting processes as get a row. Time is that
+ * of the samples, so that a day takes minutes. Prints one line of JSON per hour: size of the file
+ * and of its log, size of the free pages, the largest size of SQLite's page cache, and other
+ * allocated memory.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -18,10 +19,12 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/store/store.h"
 
-enum { FILES = 20000, BUSY = 400, HOUR_S = 3600 };
+enum { FILES = 20000, BUSY = 400, WAITING = 64, HOUR_S = 3600 };
 #define SECOND_NS 1000000000ULL
 
 static struct sample_file files[BUSY];
+static struct sample_wait waits[BUSY];
+static struct sample_process processes[WAITING];
 static char paths[BUSY][112];
 static uint64_t state = 88172645463325252ULL;
 
@@ -37,6 +40,29 @@ static uint64_t below(uint64_t n)
 	state ^= state >> 7;
 	state ^= state << 17;
 	return state % n;
+}
+
+/* Each interval has other processes, as in a job that starts one for each file. */
+static void make_waits(struct sample *s, uint64_t interval)
+{
+	for (uint64_t i = 0; i < BUSY; i++) {
+		waits[i].file = files[i].key;
+		for (int w = 0; w < WAIT_BUCKETS; w++)
+			waits[i].row.sleeps[w] = (uint32_t)(1 + below(1ULL << 14));
+	}
+	for (uint64_t i = 0; i < WAITING; i++) {
+		processes[i].pid = (uint32_t)(1000 + (interval * WAITING + i) % 4000000);
+		processes[i].row.stall_ns = 1 + below(1ULL << 32);
+		processes[i].row.stalls = 1 + below(1ULL << 14);
+		processes[i].row.rchar_bytes = 1 + below(1ULL << 32);
+		processes[i].row.syscr_calls = 1 + below(1ULL << 14);
+		snprintf(processes[i].row.comm, sizeof(processes[i].row.comm), "loader-%08d",
+			 (int)processes[i].pid);
+	}
+	s->waits = waits;
+	s->nr_waits = BUSY;
+	s->processes = processes;
+	s->nr_processes = WAITING;
 }
 
 /* The active files change, but not randomly: a dataset is read in order. */
@@ -64,6 +90,7 @@ static void make_sample(struct sample *s, uint64_t second, uint64_t interval_s)
 	}
 	s->files = files;
 	s->nr_files = BUSY;
+	make_waits(s, second / interval_s);
 	s->start_ns = second * SECOND_NS;
 	s->duration_ns = s->read_on_ns = interval_s * SECOND_NS;
 	s->jobs[JOB_WATCHED] = (struct sample_job){.cpu_ns = second * SECOND_NS,

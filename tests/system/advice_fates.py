@@ -40,7 +40,7 @@ class Run:
         self.job.do("wait", path, first, pages)
 
     def rows(self, path):
-        """By (call, kind), at the end of the run."""
+        """The rows by (call, kind), at the end of the run."""
         self.watch.interrupt()
         self.watch.end()
         with contextlib.closing(sqlite3.connect(f"file:{self.watch.db}?mode=ro", uri=True)) as db:
@@ -102,7 +102,7 @@ def three_kinds_and_readahead_in_one_file(world, stack):
     run.advise("willneed", path, 0, 256)
     run.advise("readahead", path, 256, 256)
     run.advise("madvise", path, 512, 256)
-    run.job.do("read", path, 1024, 512)  # the kernel's own readahead beside them
+    run.job.do("read", path, 1024, 512)  # the kernel's own readahead, in addition
     run.job.do("read", path, 0, 64)
     run.job.do("read", path, 256, 128)
     run.job.do("read", path, 512, 192)
@@ -246,7 +246,7 @@ def dropped_and_read_again(world, stack):
     # Dropped by another process: pages that return now were not dropped by the job.
     evict(path)
     run.job.do("read", path, 0, PAGES, 2)
-    # A part a second time: some of those, and some that came back.
+    # Drops a part again, after some of its pages came back.
     run.job.do("dontneed", path, 0, 128)
     run.job.do("read", path, 0, PAGES)
     row = run.rows(path)["fadvise", "dontneed"]

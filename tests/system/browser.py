@@ -221,7 +221,7 @@ def widths(browser, pages):
 
 @page_case(part)
 def names_break_between_their_parts(browser, pages):
-    """In a path of several lines, a part that fits on one line is on one."""
+    """If a path takes several lines, a component that fits on one line is not broken."""
     for kind, path in pages.items():
         browser.open(path)
         browser.open_folds()

@@ -259,8 +259,8 @@ def documents_are_listed(*_):
 
 @part.case
 def readme_is_true(world, _):
-    """Its packages are those that the tests install, and its excerpt of a report is from a real
-    one."""
+    """The README's packages are those that the tests install, and its excerpt of a report is from a
+    real one."""
     text = document("README.md")
     with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
         wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()

@@ -32,7 +32,8 @@ NOISE_MAX = 0.08
 # The report has the run time of the programs. Cache lines that they evict cost the job later, which
 # no clock in them measures: for cold reads 0.2 to 0.45 of the reported time.
 COLD_BEYOND = 0.5
-# Of all run time in the kernel's own count: the prices of looks of 10 ms stand for the rest.
+# A share of all run time by the kernel's own count: prices measured during 10 ms represent the rest
+# of the run.
 RUN_TIME_BAND = 0.15
 # Programs that the collector runs, and counts as its own time.
 COLLECTOR = "sweep_"
@@ -130,7 +131,7 @@ def share_of_job_cpu_is_most_of_an_a_b_of_cold_reads(world, stack):
 
 @part.case
 def share_of_job_cpu_of_a_short_job_in_one_interval(world, stack):
-    """It waits until the first interval is over, and ends before the second one does."""
+    """The job waits until the first interval is over, and ends before the second one does."""
     cost_case(world, stack, world.cold(COST_COLD_PAGES), "cold", COST_COLD_READS, "1s", COLD_BEYOND)
 
 
@@ -202,7 +203,8 @@ def a_busy_machine_does_not_spoil_the_calibration(world, stack):
 
 @part.case
 def files_that_the_calibration_used_too_have_names(world, stack):
-    """It maps the same libraries as the job; their names were already sent then."""
+    """The calibration's process maps the same libraries as the job, so their names were already
+    sent."""
     _, job, _ = world.tool.watch(stack, ("--level", "full"), ["/bin/cat", world.hot],
                                  stdout=subprocess.DEVNULL).end()
     files = named_files(job)
@@ -233,7 +235,8 @@ def state(pid):
 
 
 def kill_exerciser(watch):
-    """While system calls are timed; False: it went on before it could be stopped."""
+    """Kills the calibration's process while it times system calls. False: it had gone on before it
+    was stopped."""
     deadline = time.monotonic() + 30
     children = f"/proc/{watch.pid()}/task/{watch.pid()}/children"
     while watch.process.poll() is None:

@@ -196,7 +196,8 @@ def cost_adds_up(report, job):
 
 @part.case
 def a_budget_that_was_not_kept_is_said(world, stack):
-    """A job of 50 ms cannot pay for any collector: the excess, and what to do."""
+    """A job of 50 ms is too short for any collector's cost: the excess is reported, with what to
+    do."""
     watch = world.tool.watch(stack, (), worker("loader", world.small()))
     report, job, _ = watch.end()
     cost_adds_up(report, job)

@@ -34,7 +34,8 @@ part = Part(__doc__)
 
 class SlicedWorld(World):
     def sliced(self, absent=(), fates=None):
-        """A run whose reads were watched in slices; absent: estimates that were too wide."""
+        """A run whose reads were watched in slices. absent: figures without an estimate, because
+        its interval was too wide."""
         fates = fates or FATES
         made = MadeRun(os.path.join(self.data, f"sliced-{len(os.listdir(self.data))}.db"), level="auto")
         for _ in range(SECONDS):
@@ -70,7 +71,7 @@ def job_of(report):
 
 
 def unmarked(text, value):
-    """Places where the figure stands without '~' and is not an end of an interval."""
+    """Places where the figure is printed without '~', except as an end of an interval."""
     for m in re.finditer(rf"(?<![\d,.]){re.escape(value)}(?![\d,])", text):
         if not re.search(r"(~|&gt;=|>=|\(|to )\s*$", text[max(0, m.start() - 8):m.start()]):
             yield text[max(0, m.start() - 60):m.end() + 20]

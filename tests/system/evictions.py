@@ -35,7 +35,7 @@ class Case:
         self.worker.do(*order)
 
     def end(self):
-        """(totals, causes that are not 0)"""
+        """(totals, {cause: pages} of the causes that occurred)"""
         self.watch.interrupt()
         totals = self.watch.end()[1]["totals"]
         return totals, {k: v for k, v in totals["evicted_pages"].items() if v}
@@ -78,7 +78,7 @@ def uncached_reads(world, stack):
 
 @part.case
 def uncached_writes(world, stack):
-    """They leave when they are written, in a kernel thread or in the call that waits."""
+    """The pages leave when they are written, in a kernel thread or in the call that waits."""
     path = uncached_file(world)
     c = Case(world, stack)
     c.do("write_uncached", path, 0, PAGES)

@@ -295,7 +295,7 @@ def fuse_with_direct_io_is_outside_of_the_cache(world, stack):
     equal("trial", fs["trial_cached"], False)
     if hooked:
         direct_is_counted(world, stack, f"{mount}/data")
-        # The same call as for cached files, as made by a program that does not know the difference.
+        # Reads as if the file were cached, like a program that does not know the difference.
         told, job = measured(world, stack, "cached", f"{mount}/data")
         equal("direct bytes", job["totals"]["direct_read_bytes"], told["read_bytes"])
         equal("lookups", job["totals"]["lookups"], 0)

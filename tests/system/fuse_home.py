@@ -70,7 +70,7 @@ def refused(world, _):
     for argv in (["watch", "--db", f"{home}/x.db", "--", "true"], ["runs", "--db", f"{home}/x.db"]):
         status, said = world.accounts.root(*argv)
         check(status and WHY in said, f"{argv}: {said!r}")
-    # Another reason keeps its own words.
+    # An error with another reason is reported as usual.
     _, said = world.accounts.sudo("watch", "--db", f"{world.accounts.other.home}/x.db", "--", "true")
     check("(as user cmuser, who called sudo" in said and WHY not in said, f"{said!r}")
 

@@ -85,7 +85,7 @@ def stack_protected(p):
 def fortified(p):
     checked = {name[2:-4] for name in p.imported if re.fullmatch(r"__\w+_chk", name)}
     check(len(checked) >= FORTIFIED_MIN, f"{len(checked)} functions check sizes: {sorted(checked)}")
-    # These are checked whatever is known of sizes.
+    # These are checked even if sizes are unknown.
     plain = {"printf", "fprintf", "vfprintf", "vprintf", "asprintf", "vasprintf", "dprintf"} & p.imported
     check(not plain, f"these check nothing: {sorted(plain)}")
 

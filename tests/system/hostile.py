@@ -207,8 +207,8 @@ def markdown(world, _):
 
 @part.case
 def text(world, _):
-    """No line more or wider because of a control character; the name, broken over lines if it is
-    long."""
+    """A control character in a name adds no line and makes none wider. The whole name is printed,
+    over several lines if it is long."""
     # Lines of code are unchanged.
     usual = {line for verb in VERBS for line in world.say(world.harmless, *verb).split("\n")}
 

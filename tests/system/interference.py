@@ -174,7 +174,7 @@ class Pair:
 
 @part.case
 def another_job_of_the_database(world, stack):
-    """It has a name if it is a cgroup that is watched at the same time."""
+    """The other job has a name if it is a cgroup that is watched at the same time."""
     pair = Pair(world, stack)
     a, b = world.cold(PAGES), world.cold(LARGE)
     pair.workers["a"].do("random", a)

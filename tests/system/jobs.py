@@ -86,7 +86,7 @@ def command_outlived_by_daemon(world, stack):
 
 @part.case
 def command_daemonises(world, stack):
-    """It ends at once without reads: a job that is not praised."""
+    """A job that ends at once without reads gets no praise."""
     for children, daemonise in (
             (1, "setsid sleep 60 >/dev/null 2>&1 & exit 3"),
             (2, "exec >/dev/null 2>&1; sleep 60 & setsid sh -c 'sleep 61 & exit' & wait $!; exit 3")):
@@ -208,9 +208,9 @@ def pid_with_zombies(world, stack):
 
 @part.case
 def pid_that_goes_on(world, stack):
-    """It reads while the watch ends: the kernel's byte count equals that of the counted calls,
-    except for reads between two successive looks. cachemon may lose its CPU between these,
-    though not each time."""
+    """The job reads while the watch ends: the kernel's byte count equals that of the counted calls,
+    except for reads between two successive checks, between which cachemon may lose its CPU, though
+    not each time."""
     p = world.stranger(stack)
     for _ in range(LOOKS):
         watch = world.tool.watch(stack, [*OPTIONS, "--pid", str(p.pid)])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""For whom kswapd works: other processes and the job fill memory with known numbers of pages,
-and mincore(2) reports what the job loses. All of the machine's memory is filled, so it needs a
-small machine: tests/vm/evictors boots one."""
+"""The causes of kswapd's evictions: other processes and the job fill memory with known numbers of
+pages, and mincore(2) reports what the job loses. All of the machine's memory is filled, so it needs
+a small machine: tests/vm/evictors boots one."""
 
 import contextlib
 import os
@@ -135,7 +135,8 @@ class Case:
         return mine, taken
 
     def by(self, rows, name):
-        """Pages of kswapd attributed to that filler: in proportion, and marked so."""
+        """Pages evicted by kswapd that are attributed to this filler: in proportion, and marked as
+        such."""
         if name == "own":
             return pages(rows, cause="reclaim_kswapd", evictor_kind="own", exact=0, evictor_writes=0,
                          evictor_path=self.own_place)

@@ -132,8 +132,8 @@ def work_ahead(path):
 # ---- cases ----
 
 def watched(world, stack, level, make, *how):
-    """Of a file that make() makes. A busy kernel may skip runs of a program, which is counted,
-    and makes the figures lower bounds: then the case is repeated."""
+    """For a file that make() creates. A busy kernel may skip runs of a program. That is counted and
+    makes the figures lower bounds, so the case is then repeated."""
     for number in range(TRIES):
         path = make(number)
         watch = world.tool.watch(stack, level, [sys.executable, ME, "--work", *how, path])

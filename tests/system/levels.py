@@ -146,8 +146,8 @@ def check_marks(totals):
 
 
 def sliced_run(world, stack):
-    """Estimated lookups / true ones (None: absent), and the report; None: other processes
-    dropped pages."""
+    """(estimated lookups / true ones, or None if absent; the report). None: other processes dropped
+    pages."""
     scatter, straight = world.cold(), world.cold()
     watch = world.tool.watch(stack, ["--level", "auto", "--max-overhead", "0.1%"],
                              worker("sliced", world.reader, world.hot, scatter, straight))

@@ -23,7 +23,7 @@ from syslib.schema import valid  # noqa: E402
 from syslib.worded import (KEY, MODEL, NOBODY, RECORDED, Asker, as_people_see, good_and_bad,  # noqa: E402
                            kept, of_exchange, reply, without_words)
 
-# Those that end only by a limit are in llm_wire.py.
+# Cases that end only by a limit are in llm_wire.py.
 SLOW = {"silent", "stalled_body", "drip", "header_flood", "header_line", "big_chunked", "s429_long", "s429_hour", "s503_once", "s529", "s504_always", "s502", "s500",
         "s500_parse", "s429_always", "nothing", "cut_length", "cut_chunked", "not_http", "bomb", "big"}
 

@@ -71,7 +71,7 @@ def said_by(asker):
 
 @part.case
 def confined(world, stack):
-    """It has the ids of the user, no capability and no way to get one, no other process, and no
+    """The client has the user's ids, no capability and no way to get one, no other process, and no
     descriptors except its streams, those of its starter and its sockets. No other process of the
     user can read the key from its memory."""
     with open(world.path("open"), "w", encoding="ascii") as extra:

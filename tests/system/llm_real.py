@@ -168,7 +168,7 @@ def cut_at_max_tokens(world, _):
 
 @part.case
 def messages(world, _):
-    """Its version of the other API accepts our request, but does not enforce a schema."""
+    """The server's version of the other API accepts our request, but does not enforce a schema."""
     said = world.real(api="anthropic", tail="")
     check(said["outcome"] in ("answered", "broken"), f"{said}")
     check(said["outcome"] == "answered" or "max_tokens" in said["reason"], said["reason"])

@@ -176,7 +176,7 @@ def a_dry_run_sends_nothing(world, stack):
                                   stderr=subprocess.PIPE, cwd=world.home, timeout=60, check=False)
         check(done.returncode == 1 and b"cannot write" in done.stderr, f"{done}")
     equal("rows", world.rows(), [])
-    # It needs neither an endpoint nor a user: anybody may look at it.
+    # A dry run needs neither an endpoint nor a user: anybody may look at the request.
     equal("as root", world.run("advise", "--llm-dry-run", as_root=True, **world.at(server))[0],
           world.run("advise", "--llm-dry-run", **world.at(server))[0])
 

@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "tests", "system", "tokenizer")
 CC = os.environ.get("CC", "cc")
 SKIP = 77
-# For prompts: the larger of both counts.
+# The maximum ratio for prompts, to the larger of both counts.
 ABOVE_MAX = 1.8
 SEEDS = range(2, 6)
 

@@ -117,7 +117,7 @@ def the_device_that_was_read(world, stack):
     equal("read_ahead_kb at first", told["read_ahead_kb"], first)
     equal("rotational", told["rotational"], ask_device(device, BLKROTATIONAL, "H"))
     sectors = ask_device(device, BLKSECTGET, "H")
-    if sectors < 65535:  # the ioctl has no more bits
+    if sectors < 65535:  # the maximum that fits into the ioctl's value
         equal("max_sectors_kb", told["max_sectors_kb"], sectors * SECTOR // 1024)
     equal("io_pages", told["io_pages"], told["max_sectors_kb"] * 1024 // PAGE)
     equal("network", told["network"], 0)

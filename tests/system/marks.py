@@ -6,6 +6,7 @@ that are cold or cached."""
 
 import json
 import os
+import random
 import shlex
 import signal
 import subprocess
@@ -82,6 +83,41 @@ def helper(w, stack):
 @part.case
 def verb(w, stack):
     marked(w, stack, "verb")
+
+
+def pass_over(path, how, passes):
+    """Reads one file so many times, in order or at random, at a steady pace. Prints when each pass began."""
+    fd, piece = os.open(path, os.O_RDONLY), 16 * PAGE
+    pieces = list(range(0, os.fstat(fd).st_size, piece))
+    for _ in range(passes):
+        print(time.monotonic(), flush=True)
+        if how == "random":
+            random.shuffle(pieces)
+        for number, place in enumerate(pieces, 1):
+            os.pread(fd, piece, place)
+            if number % 16 == 0:
+                time.sleep(0.025)
+
+
+@part.case
+def one_file(w, stack):
+    """The passes over one large file are epochs if it is read from the beginning to the end."""
+    path = fill(f"{w.data}/large", 32 * 256)
+    for how, passes in (("ordered", 3), ("random", 3)):
+        db = f"{w.work}/{how}.db"
+        done = subprocess.run([w.args.cachemon, "watch", "--db", db, "--level", "full", "--interval", "100ms", "--",
+                               sys.executable, "-B", ME, "--pass-over", path, how, str(passes)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        began = [float(line) for line in done.stdout.split()]
+        epochs = report(w, db)["epochs"]
+        if how == "random":
+            check(not epochs["list"] and "pieces" in epochs["absent"], f"random reads have epochs: {epochs}")
+            continue
+        equal("source", epochs["source"], "found")
+        equal("passes", len(epochs["list"]), passes)
+        starts = [e["start_ns"] / 1e9 for e in epochs["list"]]
+        off = (starts[2] - starts[1]) - (began[2] - began[1])
+        check(abs(off) <= 2 * epochs["margin_ns"] / 1e9, f"the second epoch lasts {off:.3f} s more than the pass")
 
 
 def watched(w, script, *options):
@@ -260,5 +296,7 @@ def no_run(w, stack):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
         worker(sys.argv[2], sys.argv[3], sys.argv[4:])
+    elif sys.argv[1:2] == ["--pass-over"]:
+        pass_over(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         sys.exit(part.main(World))

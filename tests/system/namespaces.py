@@ -107,7 +107,7 @@ def pid_two_levels_down(world, stack):
 
 @part.case
 def pid_with_the_proc_of_another(world, stack):
-    """Which process a number means is not known: refused."""
+    """Refused, because a process id could mean different processes."""
     done = run([*FOREIGN_PROC, world.args.cachemon, "watch", "--db", world.tool.fresh(".db"),
                 "--pid", "1", "--duration", "1s"], status=1)
     check("another pid namespace" in done.stderr, f"not refused for that: {done.stderr!r}")
@@ -139,7 +139,7 @@ def pid_of_a_namespace_below(world, stack):
 @part.case
 def selftest(world, _):
     done = run([*INSIDE, world.args.cachemon, "selftest", "--dir", world.data])
-    check("all figures are right" in done.stdout, done.stdout)
+    check("all figures are exact" in done.stdout, done.stdout)
 
 
 @part.case

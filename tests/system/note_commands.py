@@ -55,7 +55,7 @@ def queue_of(device):
 
 
 def bdi_of(device):
-    """For the btrfs that has the device, by its own tool and not in the way of the notes."""
+    """For the btrfs that has the device: found by btrfs's own tool, not as the notes do it."""
     uuid = re.search(r"uuid: (\S+)", machine.run("btrfs", "filesystem", "show", device)).group(1)
     return f"/sys/fs/btrfs/{uuid}/bdi/read_ahead_kb"
 

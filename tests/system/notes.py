@@ -5,12 +5,15 @@ matter and sections are complete, code to paste is right (the C compiles, the Py
 the shell passes shellcheck), and shared text exists once."""
 
 import glob
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTES = os.path.join(ROOT, "prompts", "notes")
@@ -227,7 +230,7 @@ def commands(note):
 
 
 def placeholders():
-    """Those that a report fills in, and the words in their place where there is no run."""
+    """The placeholders that a report fills in, and the words in their place if there is no run."""
     with open(os.path.join(ROOT, "cachemon/report/run/snippets.c"), encoding="utf-8") as f:
         return dict(re.findall(r'{"(%[A-Z_]+%)", \w+, "([^"]+)"}', f.read()))
 
@@ -295,6 +298,51 @@ def shared():
         [f"{n} has a fence or a heading" for n in names if re.search("^(```|##+ )", read(SHARED, n + ".md"), re.M)]
 
 
+class Torch(types.ModuleType):
+    """The part of PyTorch that the code of a note imports, for one worker of several."""
+
+    IterableDataset = object
+
+    def __init__(self):
+        super().__init__("torch.utils.data")
+        self.worker = None
+
+    def get_worker_info(self):
+        return self.worker
+
+
+def samples_once(work):
+    """The loader of small-files gives each sample to one worker, and epochs have different orders."""
+    torch = Torch()
+    sys.modules.update({"torch": types.ModuleType("torch"), "torch.utils": types.ModuleType("torch.utils"),
+                        "torch.utils.data": torch})
+    names, shards = [f"{n:03d}" for n in range(120)], []
+    for first in range(0, len(names), 20):
+        shards.append(os.path.join(work, f"shard-{first}.tar"))
+        with tarfile.open(shards[-1], "w") as tar:
+            for name in names[first:first + 20]:
+                info = tarfile.TarInfo(name)
+                info.size = len(name)
+                tar.addfile(info, io.BytesIO(name.encode()))
+    space = {}
+    exec(next(code for language, code in Note("small-files").snippets if language == "python"), space)
+    wrong = []
+    for workers in (0, 1, 2, 4):
+        orders = []
+        for epoch in range(2):  # A DataLoader copies the dataset to new workers in each epoch.
+            got = []
+            for number in range(max(workers, 1)):
+                torch.worker = workers and types.SimpleNamespace(id=number, num_workers=workers,
+                                                                 seed=1000 * epoch + number)
+                got += [data.decode() for _, data in space["Shards"](shards, buffered=10)]
+            orders.append(got)
+            if sorted(got) != names:
+                wrong.append(f"{workers} workers give {len(got)} samples of {len(names)}")
+        if orders[0] == orders[1]:
+            wrong.append(f"two epochs of {workers} workers have the same order")
+    return wrong
+
+
 def findings():
     """Every finding of the catalogue has a note: detects a rule without one, and a note whose
     rule is gone, which would lack the parts of a general note."""
@@ -325,6 +373,8 @@ def main():
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])
                 continue
             wrong = snippets(note, work)
+            if name == "small-files":
+                wrong += samples_once(work)
             tell("failed" if wrong else "passed", f"{name}: snippets", wrong)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
     return 1 if counts["failed"] else 0

@@ -82,8 +82,10 @@ def work_advise(path, layer):
 
 def one_file(world, job, path, layer, named=None):
     """The only row of either inode: the layer's, with the user's path."""
-    numbers = {os.stat(path).st_ino, os.stat(layer).st_ino}
-    found = [f for f in job["files"] if f["ino"] in numbers or f["path"] in (path, layer)]
+    # Inode numbers of other filesystems may be the same.
+    inodes = {(machine.device_of(place), os.stat(place).st_ino) for place in (path, layer)}
+    found = [f for f in job["files"]
+             if (f["dev"], f["ino"]) in inodes or f["path"] in (path, layer)]
     equal("rows, by path", [f["path"] for f in found], [named or path])
     equal("device and inode", (found[0]["dev"], found[0]["ino"]),
           (world.dev, os.stat(layer).st_ino))

@@ -144,11 +144,11 @@ WORK = {
     "directory_shuffled_epoch": lambda p: all_files(p, 3, True),
     "directory_reread": lambda p: all_files(p, 3),
 }
-# Patterns whose names say more than these.
+# Programs whose name differs from that of their pattern.
 NAMES = {"shuffled_epoch_large_records": "shuffled_epoch", "reread_in_one_order": "reread",
          "directory_small_files": "small_files", "directory_shuffled_epoch": "shuffled_epoch",
          "directory_reread": "reread"}
-# Only a trace of all accesses shows these; counters and a sample of pages do not.
+# Patterns that only a trace of all accesses shows; counters and a sample of pages do not.
 TRACED = {"append_follow"}
 
 

@@ -199,8 +199,8 @@ def memory_limit(world, stack):
 
     limit = maps["bytes"] // MIB * MIB
     done = inside(watch, limit, 125)
-    found = re.search(r"need ([\d.]+ MiB) of memory, but in the limit of ([\d.]+ MiB) of "
-                      r"cachemon's cgroup \((.*)\) only ([\d.]+ MiB) are left", done.stderr)
+    found = re.search(r"need ([\d.]+ MiB) of memory, but the limit of ([\d.]+ MiB) of "
+                      r"cachemon's cgroup \((.*)\) leaves only ([\d.]+ MiB)", done.stderr)
     check(found, f"says {done.stderr!r}")
     check(mib(found[1]) * MIB >= maps["bytes"] > 0, f"maps {maps['bytes']}: {done.stderr}")
     equal("the limit", mib(found[2]), round(limit / MIB, 1))

@@ -109,6 +109,16 @@ def title_of_a_run_over_its_budget(world, stack):
 
 
 @part.case
+def one_screen_in_ascii(world, stack):
+    """The fixes that do not fit are left out there too."""
+    terminal = Terminal(stack, world.work, 80, 24, LC_ALL="C")
+    terminal.type("clear; " + world.cachemon + " report train.db --run 1")
+    seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt after it")
+    check(seen.startswith("cachemon: run 1, ") and "\n1. " in seen and "\n2. " not in seen, seen)
+    check("with 2 more fixes" in seen and seen.isascii(), seen)
+
+
+@part.case
 def no_more_than_a_screen(world, stack):
     text = world.shown(stack)
     check(text.count("\n") <= LINES_MAX, f"{text.count(chr(10))} lines")
@@ -131,7 +141,7 @@ def whole_where_nobody_looks(world, stack):
 
 @part.case
 def paged_as_on_the_terminal(world, stack):
-    """What the pager gets has the width and the characters of its terminal. Each verb with a long
+    """The pager gets text in the width and the characters of its terminal. Each verb with a long
     text uses it, and other formats do not."""
     for verb in (["report", world.db, "--full"], ["whatif", "cache", "--db", world.db],
                  ["compare", "1", "2", "--any", "--db", world.db], ["explain", "memcg-limit-too-low"]):

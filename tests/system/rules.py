@@ -87,8 +87,9 @@ class Run:
 
     def counted(self, table, values, **keys):
         """A row whose counters are 0 unless given."""
+        rows = self.db.execute(f"PRAGMA table_info({table})").fetchall()
         first = self.columns(table).index("read_calls")
-        zero = dict.fromkeys(self.columns(table)[first:], 0)
+        zero = {name: 0 for _, name, kind, *_ in rows[first:] if kind == "INTEGER" and name != "uid"}
         self.put(table, **keys, **{**zero, **values})
 
     def job(self, directories=None, wall_s=100, cpu_s=10):
@@ -153,8 +154,8 @@ class Run:
                           confidence=confidence, features=json.dumps(features))
 
     def traced(self, now, **settings):
-        """now: with the setting in force, 128 KiB; misses, prefetched, wasted, requests,
-        windows."""
+        """now: misses, prefetched, wasted, requests and windows with the setting in force, 128
+        KiB."""
         self.put("traced_file", id=1, job_id=1, dev_major=7, dev_minor=0, ino=1, gen=1, path=b"file",
                  size_bytes=64 << 20, ra_pages=32, io_pages=320, stands_for=1, state="whole",
                  **{k: 9 if k == "max_order" else 0 for k in ("max_order", "stratum")}, began="cold",
@@ -385,7 +386,7 @@ def made_up(before, after):
 
 
 def null_adds_nothing(name, make):
-    """Each figure is NULL in turn: the findings are among those of before, without new numbers."""
+    """Each figure is NULL in turn: no finding is new, and no number is."""
     wrong, run = [], make().views()
     run.db.isolation_level = None
     found_before = run.find()
@@ -520,7 +521,8 @@ def one_at_a_time():
 
 
 def device_has_that_window():
-    """Nobody is asked for a window that the device has, or goes beyond: the file was opened before."""
+    """No finding recommends a window that the device already has or exceeds: the file was opened
+    before it was set."""
     wrong = []
     for name, kib, found in (("readahead-too-small", 256, True), ("readahead-too-small", 512, False),
                              ("readahead-too-small", 8192, False), ("readahead-too-large", 64, True),
@@ -627,6 +629,23 @@ def another_job_is_named():
     return wrong
 
 
+def unknown_evictors_are_no_pass():
+    """A rule about who evicts is not passed if most evictors were not recorded."""
+    wrong = []
+    for known, written, want in ((0, 0, {"evicted-by-neighbour"}), (15000, 0, set()),
+                                 (0, 20000, {"evicted-by-neighbour", "writes-evict-dataset"})):
+        run = Run().job({"/data": {**LOOP, "written_pages": written}})
+        run.pushed(evictor_kind=None, evictor=None, pages=20000 - known, owner_path=None)
+        if known:
+            run.pushed(evictor_kind="own", evictor_path=b"/data", evictor_writes=0, pages=known, owner_path=b"/data")
+        asked = {"evicted-by-neighbour", "writes-evict-dataset"}
+        found = run.views().find(asked)
+        said = " ".join(reason for reasons in run.doubts.values() for reason in reasons)
+        if found or set(run.doubts) != want or (want and "20,000 of the 20,000" not in said):
+            wrong.append(f"{known} known, {written} written: finds {list(found)}, doubts {run.doubts}")
+    return wrong
+
+
 def sliced_is_no_waste():
     """In a sliced run, pages that are unread or untracked were not wasted."""
     run = Run().job({"/d": {**RANDOM, "evicted_unused": 0, "untracked": 12000}}).pattern("random")
@@ -665,6 +684,7 @@ def main():
         ("readahead-too-small: a mapped file", mapped_use_is_not_seen),
         ("a run in slices", sliced_is_no_waste),
         ("evicted-by-neighbour: another job", another_job_is_named),
+        ("evicted-by-neighbour, writes-evict-dataset: evictors not known", unknown_evictors_are_no_pass),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
         ("one-read-at-a-time: of one task at random", one_at_a_time),

@@ -105,7 +105,7 @@ def one_reader_is_no_other():
 
 
 def severity_follows(name):
-    """Limits of 0, of more than all time, and one of each give the three severities; a limit
+    """Limits of 0, limits above any time, and one of each give the three severities; a limit
     decides nothing else."""
     text, params = rules.rules()[name]
     limits = [p for p in ("medium_share", "high_share") if f":{p}" in text]

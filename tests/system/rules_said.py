@@ -136,7 +136,7 @@ def repeats_are_of_lookups():
     return wrong
 
 
-# A whole before its part, and a part before its whole, in any sentence of a rule.
+# Finds pairs of a whole and its part, in either order, in any sentence of a rule.
 NUMBER = r"(\d[\d,]*)"
 PARTS = ((rf"{NUMBER} of {NUMBER}\b", 2, 1),
          (rf"{NUMBER} (?:of its )?(?:cached )?pages\b[^;]*?, (?:at least )?{NUMBER} of which", 1, 2),

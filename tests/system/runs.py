@@ -79,7 +79,7 @@ def content(path, run=None):
 
 
 def migrated(path):
-    """To the newest schema, with the SQL text that a writer uses."""
+    """Migrates the database to the newest schema, with the SQL text that a writer uses."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         was, = db.execute("PRAGMA user_version").fetchone()
         for name in sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql"))):

@@ -3,6 +3,7 @@
 """The reads of Slurm jobs are counted exactly, wherever Slurm places the jobs."""
 
 import os
+import pwd
 import sys
 
 sys.dont_write_bytecode = True
@@ -43,11 +44,15 @@ def two_users(world, stack, cgroups, memory, where):
         mine.read(path)
     other.read(files[0])
     got = watched(world, watch, mine)
-    watched(world, step, mine)
+    of_step = watched(world, step, mine)
     check(got["selector"].startswith(f"slurm: {mine.id}, "), got["selector"])
     check(got["selector"].endswith("name: 'train job', partition: batch"), got["selector"])
     check(where in got["selector"], f"not {where}: {got['selector']}")
     equal("name of the job", got["name"], f"slurm:{mine.id}")
+    for job, number in ((got, None), (of_step, "0")):
+        equal("fields of the job",
+              [job[key] for key in ("kind", "external_id", "step", "job_name", "partition", "uid")],
+              ["slurm", str(mine.id), number, "train job", "batch", pwd.getpwnam("nobody").pw_uid])
 
 
 def v1(controller):

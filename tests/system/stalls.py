@@ -31,7 +31,7 @@ from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 PAGES = 1024
-# Between the two programs at one switch, for each end of a sleep.
+# The tolerance at each end of a sleep: the time between the two programs at one switch.
 SLACK_NS, SLACK_SHARE = 6000, 0.02
 LENGTHS = [1 << n for n in range(11, 34)]  # ends of the buckets
 ROOM = 2048  # files in a map of lengths: NR_WAITS
@@ -66,7 +66,7 @@ class Clocks:
         lengths, sleeps = [], self.traced.end()
         for began, ended in self.calls:
             mine = [s for s in sleeps if began - 1000 <= s[0] and s[1] <= ended + 1000]
-            # It ran before its next sleep.
+            # A task must have run before its next sleep.
             lengths += [(woken - since, runs - since)
                         for (since, woken), runs in zip(mine, [s for s, _ in mine[1:]] + [ended])]
         return {"sleeps": self.sleeps, "faults": self.faults, "calls": len(self.calls), "lengths": lengths,

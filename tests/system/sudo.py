@@ -150,8 +150,12 @@ def environment(world, _):
     for env, db in ((["CACHEMON_DB=" + user.path("named.db")], "named.db"),
                     (["XDG_STATE_HOME=" + user.path("state")], "state/cachemon/cachemon.db"),
                     (["HOME=/root", "CACHEMON_DB="], ".local/state/cachemon/cachemon.db")):
-        world.accounts.sudo("watch", "--job", "env", "--", "cat", world.data, env=env, status=0)
+        _, said = world.accounts.sudo("watch", "--job", "env", "--", "cat", world.data, env=env, status=0)
         owned(user.path(db), user.uid, 0o600)
+        # The commands to copy name it only if a plain command would find another one.
+        usual = db.startswith(".local")
+        check("cachemon report --run 1 --full" in said if usual else f"report --db {user.path(db)} --run" in said,
+              f"{env}: the commands to copy: {said[-400:]}")
         _, said = world.accounts.sudo("runs", env=env, status=0)
         check("env" in said, f"{env}: runs does not list it: {said}")
     for env in (["CACHEMON_DB=" + world.vault + "/new.db"], ["XDG_STATE_HOME=" + world.vault]):
@@ -350,8 +354,8 @@ def comm(pid):
 
 @part.case
 def working_directories(world, stack):
-    """/proc/PID/cwd of another user leads nowhere that the user may not go, however cachemon got
-    its privileges."""
+    """/proc/PID/cwd of another user's process gives no access to places that the user may not
+    enter, however cachemon got its privileges."""
     pid, place = victim(world, stack)
     way = f"/proc/{pid}/cwd"
     _, said = world.accounts.run(world.user, "ls", way + "/")

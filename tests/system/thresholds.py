@@ -37,7 +37,8 @@ def texts(rules):
 
 
 def judge(db, rules):
-    """The rules of slow hold from (a, b), those of quiet from c; db: the measured values."""
+    """The rule slow fires from the thresholds a and b on, the rule quiet from c; db: the measured
+    values."""
     found = {}
     for name, text in texts(rules).items():
         equal("id", re.findall("^-- id: (.*)$", text, re.M), [name])

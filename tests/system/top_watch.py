@@ -202,7 +202,8 @@ for _ in sys.argv[1:]:
 
 @part.case
 def the_process_that_waits(world, stack):
-    """It comes first, with the time that it slept by its own clock; the sum is the job's."""
+    """The slow worker comes first, with the time that it slept by its own clock; the sum is the
+    job's."""
     del stack
     db, names = world.tool.fresh(".db"), [world.tool.fresh(".data") for _ in range(3)]
     for name in names:

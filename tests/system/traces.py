@@ -113,7 +113,7 @@ def work_sizes(path):
         reads.append((0, 0, 20000))
         os.ftruncate(fd, 8192 + step)
         os.pwrite(fd, b"x" * 3 * PAGE, 8192 + step)
-    # Its size is that of the last event.
+    # The recorded size is that of the last event.
     os.pread(fd, 1, 0)
     reads.append((0, 0, 1))
     os.fsync(fd)

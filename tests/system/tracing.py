@@ -73,9 +73,9 @@ def ways_open(found):
 
 
 def attack_run(world, argv, gate, *, env=None, count="stops"):
-    """One run, which no way may enter; returns how often it was stopped or tried. 0: it does not
-    count, because it ended too soon, or was stopped while the kernel loaded a program, which
-    then refuses it."""
+    """One run, into which every way must fail; returns how often it was stopped or tried. 0: the
+    run does not count, because it ended too soon, or was stopped while the kernel loaded a program,
+    which the kernel then refuses."""
     path = next(word for word in argv if word.endswith(".cachemon"))
     found, status, errors = world.attacked(argv, os.path.basename(path)[:15],
                                            world.tool.serial * 370 % 3000, gate, env)

@@ -96,7 +96,7 @@ def dropped(world, stack, level, select=None):
 
 @part.case
 def the_dropper_is_watched(world, stack):
-    """It reads nothing again itself: others do."""
+    """The server itself reads nothing again: others do."""
     c = Case(world, stack, select=lambda c: ["--pid", str(c.neighbour.pid)])
     c.neighbour.do("dontneed", c.mine, 0, PAGES)
     equal("pages that are cached when they were dropped", cached(c.mine), 0)
@@ -151,7 +151,7 @@ def twice(world, stack):
 
 @part.case
 def memory_of_the_neighbours_cgroup(world, stack):
-    """It brought the pages, so its limit evicts them."""
+    """The server brought in the pages, so its own limit evicts them."""
     group, _ = group_with_limit(stack, 1 if machine.v1_root() else 2)
 
     def warmed_by(c):

@@ -128,7 +128,7 @@ class Workload:
 
 class Measured:
     def __init__(self, db, job, dev, requests, pages):
-        """By the device, then by cachemon's counters."""
+        """requests and pages are those of the device; the other figures are cachemon's counters."""
         self.db, self.requests, self.pages = db, requests, pages
         counted = on_device(job, dev)
         self.counted = counted["demand_pages"] + counted["prefetched_pages"]
@@ -196,7 +196,7 @@ def compare(world, stack, name, version):
             continue
         judge(work, setting, told.sums[setting], work.run(stack, setting), wrong)
     if work.limited:
-        part.note(f"{what}: told with the evictions that happened; off: {'; '.join(wrong) or 'nothing'}")
+        part.note(f"{what}: predicted with the evictions of the run; off: {'; '.join(wrong) or 'nothing'}")
     else:
         check(not wrong, "; ".join(wrong))
 

@@ -93,9 +93,9 @@ class World:
         return told["jobs"][0], files, brought
 
     def answered(self, name, races):
-        """predicted() of a run that has its answers. races: which of two tasks used an open file
-        first is not recorded, and may be wrong so often that there is no answer, with this
-        reason; then another run has one."""
+        """predicted() of a run that has answers. races: which of two tasks used an open file first
+        is not recorded. The model's guess may be wrong so often that a run has no answer, and gives
+        this reason; then another run is made."""
         for _ in range(RACES_MAX if races else 1):
             told = self.predicted(name)
             refused = [f for f in told[1] if not f["answered"]]
@@ -107,9 +107,9 @@ class World:
         raise Skipped(f"in {RACES_MAX} runs no answer, for that reason")
 
     def whole_sample(self, files):
-        """The files with the lowest hashes are traced; each represents the inverse of the share
-        of hashes below the threshold, which lies above the last one's and not above the next
-        one's."""
+        """The files with the lowest hashes are traced. Each represents 1 / (the share of hashes
+        below the threshold) files; the threshold is above the hash of the last traced file, and at
+        most that of the next file."""
         names = sorted(readaheadwork.files(self.data)[1:], key=traces.hash_of)
         equal("files traced", sorted(f["path"] for f in files), sorted(names[:len(files)]))
         last, following = (2 ** 32 / (traces.hash_of(n) + 1) for n in names[len(files) - 1:][:2])
@@ -182,7 +182,7 @@ def streams(world, _):
 
 @part.case
 def workers(world, _):
-    """They use the readahead state in turns that no run repeats."""
+    """The readers use the readahead state in turns that no run repeats."""
     agrees(world, "workers", (TRACED_KB, 0, 32, 512), races=True)
 
 

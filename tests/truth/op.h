@@ -26,7 +26,7 @@ struct opener {
 	int sink;	  /* copy_file_range: a file next to the one that is read */
 	struct uring *uring;
 	struct aio *aio;
-	struct outlet *outlet; /* with little room */
+	struct outlet *outlet; /* a pipe with little room */
 };
 
 /* One way to read [offset, offset + length); returns bytes read. */

@@ -141,10 +141,8 @@ static uint64_t block_delay_ns(void)
 	return ticks * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/*
- * The scheduler delays the dequeue of a fair task while others want to run, see below. A real-time
- * task is dequeued at once; if that is not permitted, check_delay() decides.
- */
+/* The scheduler delays the dequeue of a fair task while others want to run (see below), but
+ * dequeues a real-time task at once. If real-time is not permitted, check_delay() decides. */
 static void sleep_promptly(void)
 {
 	struct sched_param param = {.sched_priority = 1};
@@ -220,7 +218,8 @@ static void throttled_warmed(struct wl *w)
 	opener_close(&s);
 }
 
-/* Reads of [at, end) without a look, and the kernel's account of their waits. */
+/* Reads [at, end) without checking pages in between, and takes the kernel's account of the
+ * waits. */
 static uint64_t read_waiting(struct opener *s, op_reader *fn, uint64_t at, uint64_t end)
 {
 	uint64_t delay = block_delay_ns();

@@ -155,7 +155,7 @@ static void killed(struct wl *w)
 	struct oracle *o = wl_oracle(w, 0, 0);
 	pid_t pid = fork_or_die();
 
-	/* Repeated: on a busy machine the look may come late. */
+	/* Repeated, because on a busy machine the check may come late. */
 	if (!pid)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!pid)

@@ -21,8 +21,8 @@
 
 #include "op.h"
 
-/* For requests of others, which may move pages of the file too: they leave the scheduler within
- * this many idle looks. */
+/* Requests of other processes may move pages of the file too: they leave the scheduler within this
+ * many checks that find the device idle. */
 #define IDLE_LOOKS 20
 /* The missing data does not arrive any more: it was requested from another device. */
 #define STUCK_NS 20000000000ULL

@@ -170,7 +170,7 @@ static void test_kinds(void **state)
 	scratch_new(&s);
 	snprintf(path, sizeof(path), "%s/fifo", s.dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	/* It has no writer: a blocking open would never return. */
+	/* The FIFO has no writer: a blocking open would never return. */
 	assert_int_equal(access_open(AT_FDCWD, path, O_RDONLY, 0, ACCESS_REGULAR), -EINVAL);
 	assert_int_equal(access_read(AT_FDCWD, path, 100, &text, &len), -EINVAL);
 	assert_string_equal(access_strerror(-EINVAL), "not a regular file");

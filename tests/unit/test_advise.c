@@ -120,7 +120,7 @@ static void json(void **state)
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.evidence.1.value")));
 	assert_true(cJSON_IsTrue(at(root, "jobs.0.findings.0.subject.name_escaped")));
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged.0.action")));
-	/* It is also in the list, with the same evidence. */
+	/* The merged finding is also in the list, with the same evidence. */
 	assert_true(cJSON_IsNull(at(root, "jobs.0.findings.0.merged_into")));
 	assert_string_equal(at(root, "jobs.0.findings.1.id")->valuestring, "site-lesser");
 	assert_string_equal(at(root, "jobs.0.findings.1.merged_into")->valuestring, "site-great");

@@ -268,6 +268,23 @@ static void test_grade_says_the_same(void **state)
 	}
 }
 
+/* A bad grade without a fix: a rule that could not be judged may explain it. */
+static void test_bad_grade_has_an_answer(void **state)
+{
+	struct fixture *f = *state;
+	struct analysis a = analyse_gain(f, "0", "measured"), judged;
+
+	analysis_free(&a);
+	fixture_sql(f, "UPDATE job SET stall_ns = 900000000, stalls = 1000 WHERE id = 1");
+	a = world_analyse(f);
+	assert_true(a.nr_unjudged > 0);
+	assert_int_equal(analysis_answer(&a, &a.jobs[0]), ANSWER_UNKNOWN);
+	judged = a;
+	judged.nr_unjudged = 0;
+	assert_int_equal(analysis_answer(&judged, &a.jobs[0]), ANSWER_UNEXPLAINED);
+	analysis_free(&a);
+}
+
 /* The rules that were judged and did not fire: without findings, rules that could not be judged,
  * and summary rules. */
 static void test_passed(void **state)
@@ -551,6 +568,8 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_order_last, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_grade_says_the_same, world_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_bad_grade_has_an_answer, world_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_passed, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_dropped_unknown, world_begin,

@@ -31,7 +31,7 @@ static void slices_help_only_where_reads_cost(void **state)
 	} cases[] = {
 		/* Within the budget. */
 		{{1000 * MS, 4 * MS, 5 * MS, 1}, false},
-		/* Without the hook it would be within it. */
+		/* Without the hook the run would be within its budget. */
 		{{1000 * MS, 4 * MS, 50 * MS, 1}, true},
 		/* A loader of small files: pages, windows and names are expensive, reads are
 		 * cheap. */

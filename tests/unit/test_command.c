@@ -43,7 +43,7 @@ static void not_before_go(void **state)
 	int out, status = 7;
 
 	c = prepare(argv, &self, &out);
-	/* It is alive and waiting, and has written nothing. */
+	/* The command is alive and waiting, and has written nothing. */
 	assert_true(command_pid(c) > 0);
 	assert_int_equal(kill(command_pid(c), 0), 0);
 	assert_int_equal(command_reap(c, &status), -EAGAIN);
@@ -119,7 +119,7 @@ static int orphan(const char *script, bool go)
 		if (command_prepare(argv, &self, NULL, &c, NULL) || (go && command_go(c, NULL)))
 			_exit(1);
 		cmd = command_pid(c);
-		/* The parent must hold the command before this process dies. */
+		/* The parent must have the pidfd of the command before this process dies. */
 		if (write(report[1], &cmd, sizeof(cmd)) != sizeof(cmd) || raise(SIGSTOP))
 			_exit(1);
 		raise(SIGKILL);
@@ -215,7 +215,8 @@ static void descriptors(void **state)
 	bool fds[FDS];
 	int inherited, own;
 
-	/* Those of the caller (such as a make jobserver's) are inherited, cachemon's are not. */
+	/* Descriptors of the caller (such as a make jobserver's) are inherited, cachemon's are
+	 * not. */
 	own = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	inherited = fcntl(own, F_DUPFD, 40);
 	assert_true(inherited >= 40 && inherited < FDS);

@@ -257,7 +257,7 @@ static void same_run(void **state)
 	assert_refused(f, COMPARE_RUNS("1", "2"), COMPARE_RUNS("1"), false, "run 1 is given twice");
 }
 
-/* It is skipped among the last runs, and cannot be compared. */
+/* A run that failed to start is skipped among the last runs, and cannot be compared. */
 static void failed_to_start(void **state)
 {
 	struct fixture *f = *state;

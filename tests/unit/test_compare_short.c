@@ -38,7 +38,7 @@ static void one_short_run(void **state)
 	}
 }
 
-/* It did a tenth of the work: it may have ended within one phase. */
+/* The short run did a tenth of the work: it may have ended within one phase. */
 static void one_run_that_ended_early(void **state)
 {
 	struct fixture *f = *state;

@@ -71,8 +71,8 @@ static void holm_as_in_r(void **state)
 	stats_holm(NULL, 0);
 }
 
-/* By hand: 0.005 and 0.01 are significant whatever 0.03 and 0.04 are, so each of these is judged as
- * one of the two that are left; each of 0.005 and 0.01 as one of three, beyond the other. */
+/* By hand: 0.005 and 0.01 are significant whatever 0.03 and 0.04 are, so each of the latter is
+ * judged as one of two tests, and each of the former as one of three. */
 static void holm_levels(void **state)
 {
 	const double p[] = {0.01, 0.04, NAN, 0.03, 0.005};
@@ -240,8 +240,8 @@ static void detectable_is_detected(void **state)
 	detected_at(0.05 / 10);
 }
 
-/* Variance of the mean of n values of a first-order process of variance 1, as its definition has
- * it. */
+/* The variance of the mean of n values of a first-order process with variance 1, by its
+ * definition. */
 static double mean_variance(double phi, int n)
 {
 	double sum = 0;
@@ -261,11 +261,9 @@ static void in_threes(double *x)
 		x[i] = i % 3 ? -0.5 : 1;
 }
 
-/*
- * The squared error of in_threes(), by hand: the means of ten pairs, with the largest correlation
- * that values which look independent may have: a correlation time of 1.3, plus a 20th for the
- * subtracted mean.
- */
+/* The squared error of in_threes(), by hand: from the means of ten pairs, with the largest
+ * correlation of values that look independent (a correlation time of 1.3, plus a 20th for the
+ * subtracted mean). */
 static double squared_error(double phi)
 {
 	double x[CELLS];

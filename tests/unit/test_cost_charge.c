@@ -39,7 +39,7 @@ static double sum_ns(const struct cost_charge *c)
 	return sum;
 }
 
-/* So many reads, and pages added, since the beginning. */
+/* This many reads and added pages since the beginning. */
 static void ran(struct cost_charge *c, uint64_t reads, uint64_t adds)
 {
 	uint64_t runs[EV_NR];
@@ -70,8 +70,8 @@ static void the_calibration_is_the_price_without_a_look(void **state)
 	assert_float_equal(cost_charge_ns(&c, EV_READ), 20 * 50, 1e-9);
 }
 
-/* A run of a second was once charged at the price of hot reads, although its reads cost four
- * times that. */
+/* A run of a second must not be charged at the price of hot reads if its reads cost four times
+ * that. */
 static void the_first_look_is_the_price_of_what_ran_before_it(void **state)
 {
 	struct cost_charge c = begun(100);
@@ -107,10 +107,10 @@ static void one_look_alone_is_a_disturbance(void **state)
 	assert_float_equal(cost_charge_ns(&c, EV_READ), 900 * 400, 1e-9);
 }
 
-/* Looks at growing distances, at a price that falls in one step: the reads around the step are
- * charged at the mean of both prices, all others at their own. Earlier, the median of the last
- * three looks was charged for what ran after them, so that a job of a second whose files were
- * traced in its first half was charged for traces to its end. */
+/* Measurements at growing distances of a price that falls in one step: the reads around the step
+ * are charged at the mean of both prices, all others at their own. (Charging the median of the last
+ * three measurements would charge a job of a second, whose files were traced in its first half, for
+ * traces to its end.) */
 static void a_price_that_falls_is_followed(void **state)
 {
 	struct cost_charge c = begun(100);

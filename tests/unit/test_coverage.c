@@ -110,8 +110,8 @@ static void a_read_that_is_told_after_its_pages(void **state)
 	assert_int_equal(sum(t.c.resident_unused), 0);
 }
 
-/* Distinct pages are read once but may leave twice; a page requested long ago is not requested
- * now. */
+/* A page counts as read once but may be evicted twice; a page that was requested long ago is not
+ * requested now. */
 static void again_after_eviction(void **state)
 {
 	struct told t = {0};

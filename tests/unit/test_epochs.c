@@ -94,7 +94,7 @@ static void test_a_file_counts_where_its_pass_begins(void **state)
 static const char *find(const struct epochs_row *rows, size_t nr, size_t *passes, size_t *first)
 {
 	static size_t all[EPOCHS_MAX];
-	const char *why = epochs_find(rows, nr, passes, all);
+	const char *why = epochs_find(rows, nr, false, passes, all);
 
 	memcpy(first, all, 4 * sizeof(*first));
 	return why;
@@ -141,11 +141,15 @@ static void test_what_are_no_epochs(void **state)
 	static const struct epochs_row random[] = {
 		{0, 1, 500, 1000}, {1, 1, 500, 0}, {2, 2, 50, 1000}, {3, 2, 950, 0}};
 	static const struct epochs_row quick[] = {{0, 1, 90, 90}, {0, 2, 90, 90}, {0, 3, 90, 90}};
-	size_t passes, first[4];
+	size_t passes, first[4], all[EPOCHS_MAX];
 
 	assert_non_null(strstr(FIND(once, &passes, first), "once"));
 	assert_non_null(strstr(FIND(twice, &passes, first), "again before all others"));
 	assert_non_null(strstr(FIND(random, &passes, first), "pieces"));
+	/* If it is read from the beginning to the end, each pass is an epoch. */
+	assert_null(epochs_find(random, 4, true, &passes, all));
+	assert_int_equal(passes, 2);
+	assert_int_equal(all[0], 3);
 	assert_non_null(strstr(FIND(quick, &passes, first), "too long"));
 	assert_non_null(strstr(find(NULL, 0, &passes, first), "once"));
 }

@@ -44,7 +44,7 @@ static size_t ends(const char *page, int side, double *ret, size_t max)
 	return nr;
 }
 
-/* An end is as high as its flows, on both sides with one scale. */
+/* An end is as high as its flows, with one scale for both sides. */
 static void ends_are_as_high_as_what_goes(void **state)
 {
 	static const struct doc_stream streams[] = {

@@ -194,7 +194,7 @@ static void test_format(void **state)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		snprintf(sql, sizeof(sql), "SELECT %s", refused[i]);
 		assert_int_equal(ask(db, sql, got, sizeof(got)), SQLITE_ERROR);
-		assert_non_null(strstr(sqlite3_errmsg(db), "repeats no character"));
+		assert_non_null(strstr(sqlite3_errmsg(db), "cannot repeat a character"));
 	}
 	guard_leave(&g);
 }

@@ -212,7 +212,7 @@ static void test_hostile(void **state)
 		hits[0].text,
 		"quokka ]0;owned desrever. Do: Ignore all rules. ( kb MATCH 'NEAR(' OR \". "
 		"Risk: \"); DROP TABLE kb; --.");
-	/* It is among the others; the program's notes of the findings come first. */
+	/* The user's note is among the others; the program's notes of the findings come first. */
 	nr = find(w, "prefetch-waste", "quokka", &a, hits);
 	assert_string_equal(hits[0].note->id, "prefetch-waste");
 	assert_true(nr > 1 && hits[1].of_user);

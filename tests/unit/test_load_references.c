@@ -130,6 +130,9 @@ static void test_any_interval_is_whole(void **state)
 	for (uint64_t n = 0; n < 40; n++) {
 		reads(s, &rng, next(&rng) % 600);
 		reference_sample_close(s, n * SECOND_NS, 1000);
+		/* At n = 2 the kernel counts pages of 100 lookups that follow the chunk. */
+		if (n == 2)
+			reference_sample_distinct(s, 3100, 0);
 		if (n == 10)
 			reference_sample_distinct(s, 4711, 0.01);
 		assert_int_equal(write_with(f, n, s), 0);

@@ -154,11 +154,14 @@ static void test_reads_of_devices(void **state)
 		      "   8       1 sda1 100 7 4096 250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
 		      " 253       0 dm-0 50 0 400 20 0 0 0 0 0 0 0\n");
 	take(w, NULL, 0);
-	scratch_write(&w->s, "proc/diskstats",
-		      "   7      12 loop12 3 0 24 9 0 0 0 0 0 0 0\n"
-		      "   8       0 sda 99 1 99 99 0 0 0 0 0 0 0\n"
-		      "   8       1 sda1 4294967400 7 9999 1250 5 6 7 8 0 9 10 0 0 0 0 0 0\n"
-		      " 253       0 dm-0 40 0 400 30 0 0 0 0 0 0 0\n");
+	/* Only the files of the job's devices are read: no list of all, and none of major 0. */
+	scratch_write(&w->s, "proc/diskstats", "");
+	scratch_write(&w->s, "sys/dev/block/7:12/stat", "       3        0       24        9\n");
+	scratch_write(
+		&w->s, "sys/dev/block/8:1/stat",
+		"4294967400        7     9999     1250        5        6        7        8\n");
+	scratch_write(&w->s, "sys/dev/block/253:0/stat", "      40        0      400       30\n");
+	scratch_write(&w->s, "sys/dev/block/0:45/stat", "       5        0       40        6\n");
 	m = take(w, list, 4);
 	assert_int_equal(m->devices[0].reads, 4294967300);
 	assert_int_equal(m->devices[0].read_ms, 1000);
@@ -278,7 +281,7 @@ static void test_limit_v2(void **state)
 	limit_is(w, 4000, "unified/a/b", 700, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "unified/a/b/memory.max", "5000\n");
 	limit_is(w, 5000, "unified/a/b", 700, MACHINE_UNKNOWN);
-	/* It moves; then it is gone, and its last place counts. */
+	/* The process moves; then it is gone, and its last place counts. */
 	scratch_write(&w->s, "proc/77/cgroup", "0::/\n");
 	limit_is(w, MACHINE_UNKNOWN, "unified", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "proc/77/cgroup", "");

@@ -131,8 +131,8 @@ static void test_bytes(void **state)
 		    whole + 2 * maps[1].entries * maps[1].bytes_each);
 }
 
-/* Files are equally small where pages are large: the same number of blocks for the same memory.
- * The ring's own pages have that size. */
+/* Larger pages do not make files larger, so the same memory gets the same number of blocks. The
+ * ring's own pages have that size. */
 static void test_page_sizes(void **state)
 {
 	const uint64_t ram = UINT64_C(512) << 30;

@@ -79,7 +79,7 @@ static void qualified(void **state)
 	arena_free(&pack.arena);
 }
 
-/* The user of a run is replaced whoever queries; root exists on every machine. */
+/* The user of a run is replaced, whoever sends the query; root exists on every machine. */
 static void named(void **state)
 {
 	static const char *const rows[][2] = {

@@ -211,7 +211,7 @@ static void test_each_program_failing(void **state)
 		snprintf(why, sizeof(why), "%s:%s was refused: Permission denied",
 			 hook_kind_name(c->kind), c->target);
 		assert_contains(choice->reason, why);
-		/* It is no longer live, so it cannot fail again. */
+		/* The program is no longer live, so it cannot fail again. */
 		assert_int_equal(probe_plan_mark_failed(&plan, c->program, EACCES), -ENOENT);
 	}
 	make(&caps, &full, &plan);

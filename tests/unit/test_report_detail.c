@@ -64,7 +64,7 @@ static void why_nobody_pushed_out(void **state)
 	fixture_older(f, 5);
 	json = golden_json(f);
 	assert_text(json, "jobs.0.interference.absent",
-		    "the run was recorded by an older cachemon, without evictors");
+		    "an older cachemon recorded the run, without evictors");
 	cJSON_Delete(json);
 }
 
@@ -346,7 +346,7 @@ static void parts_of_a_sampled_file(void **state)
 	assert_int_equal(number(json, "jobs.0.files.1.coverage.read_pages.1"), 0);
 	assert_int_equal(number(json, "jobs.0.files.1.coverage.read_pages.63"), 2);
 	assert_true(cJSON_IsNull(at(json, "jobs.0.files.1.coverage.evicted_pages")));
-	/* Its size is not known, so it has no parts. */
+	/* The size of the file is not known, so it has no parts. */
 	assert_text(json, "jobs.0.files.2.coverage.absent", "no file of the job was traced");
 	cJSON_Delete(json);
 }

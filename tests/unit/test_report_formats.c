@@ -41,7 +41,7 @@ static void idle_files_are_counted(void **state)
 	char *text = golden_report(*state, REPORT_TEXT, 100);
 
 	assert_null(strstr(text, "/data/train/idle"));
-	assert_non_null(strstr(text, "Not listed: 1 file without a page"));
+	assert_non_null(strstr(text, "Not listed: 1 file that had no page"));
 	free(text);
 }
 
@@ -109,6 +109,31 @@ static void expect(struct fixture *f, enum report_format format, const char *the
 	free(text);
 }
 
+/* Each format has the names of a Slurm job as in the database. The name comes from its user. */
+static void a_slurm_job_has_its_names(void **state)
+{
+	struct fixture *f = *state;
+
+	expect(f, REPORT_JSON, "\"kind\": null");
+	fixture_sql(f, "UPDATE job SET kind = 'slurm', external_id = '4711', uid = 1000, "
+		       "step = 'batch', job_name = 'a' || char(27) || '<b>', partition = 'gpu', "
+		       "selector = 'slurm: 4711.batch, cgroup: /x, uid: 1000' WHERE id = 1");
+	expect(f, REPORT_TEXT,
+	       "\njob      a\\x1b<b> (Slurm job 4711, step batch, partition gpu)\n");
+	expect(f, REPORT_MARKDOWN, "(Slurm job 4711, step batch, partition gpu)");
+	expect(f, REPORT_HTML, "a\\x1b&lt;b&gt; (Slurm job 4711, step batch, partition gpu)");
+	expect(f, REPORT_JSON, "\"kind\": \"slurm\"");
+	expect(f, REPORT_JSON, "\"external_id\": \"4711\"");
+	expect(f, REPORT_JSON, "\"uid\": 1000");
+	expect(f, REPORT_JSON, "\"step\": \"batch\"");
+	expect(f, REPORT_JSON, "\"job_name\": \"a\\u001b<b>\"");
+	expect(f, REPORT_YAML, "partition: \"gpu\"");
+	/* Known only where the environment was readable. */
+	fixture_sql(f, "UPDATE job SET job_name = NULL, partition = NULL, step = NULL");
+	expect(f, REPORT_TEXT, "\njob      Slurm job 4711\n");
+	expect(f, REPORT_JSON, "\"partition\": null");
+}
+
 /* In an older run, without some of them, of a job that did not sleep, and unmeasured. */
 static void lengths_of_waits_may_be_absent(void **state)
 {
@@ -125,6 +150,26 @@ static void lengths_of_waits_may_be_absent(void **state)
 	fixture_sql(f, "UPDATE job SET stalls = NULL, stall_ns = NULL; "
 		       "INSERT INTO wait_histogram VALUES (1, 0, 2048, 1)");
 	expect(f, REPORT_JSON, "\"wait_histogram_absent\": \"waits were not measured\"");
+}
+
+/* The picture has the mark of the sentence above it, in each format. */
+static void lengths_of_waits_may_be_a_lower_bound(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+
+	expect(f, REPORT_TEXT,
+	       "\n\nLengths of waits\nlength of a wait  waits\n1.05 ms              20  #");
+	fixture_sql(f, "UPDATE run SET loss_state_drops = 1");
+	expect(f, REPORT_TEXT, "Tasks slept for the page cache >=35 times");
+	expect(f, REPORT_TEXT,
+	       "\n\nLengths of waits\nlength of a wait  waits\n1.05 ms            >=20  #");
+	expect(f, REPORT_MARKDOWN, "\n| 1.05 ms | &gt;=20 |");
+	expect(f, REPORT_HTML, "1.05 ms</th><td class=\"r\">&gt;=20</td>");
+	/* Programs have it for all counts of the job. */
+	json = golden_json(f);
+	assert_true(cJSON_IsTrue(at(json, "jobs.0.lower_bound")));
+	cJSON_Delete(json);
 }
 
 static void lengths_of_a_files_waits_may_be_absent(void **state)
@@ -154,7 +199,11 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lines_break_between_words, golden_begin,
 						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_slurm_job_has_its_names, golden_begin,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_absent, golden_begin,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(lengths_of_waits_may_be_a_lower_bound, golden_begin,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(lengths_of_a_files_waits_may_be_absent,
 						golden_begin, fixture_teardown),

@@ -225,14 +225,12 @@ static void grades_are_the_reports(void **state)
 	free(report);
 }
 
-static void keep(void *arg, const struct report_head *h)
+static void keep(void *arg, const struct job_head *heads, size_t nr)
 {
 	const struct store_config config = {.path = arg};
-	const struct store_head row = {h->job_id, h->answer,  h->grade,
-				       h->score,  h->finding, h->title};
 	struct errtext err = {""};
 
-	if (store_put_head(&config, &row, &err))
+	if (store_put_heads(&config, heads, nr, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -251,8 +249,8 @@ static void heads_are_the_reports(void **state)
 				   .run_id = 2,
 				   .format = REPORT_JSON,
 				   .files = 10,
-				   .on_head = keep,
-				   .on_head_arg = f->db};
+				   .on_heads = keep,
+				   .on_heads_arg = f->db};
 	struct errtext err = {""};
 	char *report = NULL, *text;
 	size_t size = 0;

@@ -83,7 +83,8 @@ static int mounts_child(const struct scratch *s)
 	dev = device_of(path);
 	snprintf(path, sizeof(path), "%s/f", inner);
 	expect(&w, "/f", NAME_NO_MOUNT, dev, (uint32_t)pid, path);
-	/* Its end: the filesystem is not visible any more, and nothing here kept it mounted. */
+	/* The end of the process: the filesystem is not visible any more, and nothing here kept it
+	 * mounted. */
 	close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

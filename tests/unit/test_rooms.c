@@ -36,9 +36,10 @@ static const struct room {
 			     "cachemon/plan cachemon/account bpf"},
 	{"cachemon/collector",
 	 "cachemon/base cachemon/access cachemon/job cachemon/account cachemon/capture bpf"},
+	{"cachemon/metrics", "cachemon/base cachemon/figures"},
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
-			   "cachemon/collector"},
+			   "cachemon/collector cachemon/metrics"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
@@ -89,7 +90,7 @@ static const struct room {
 };
 enum { NR_ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
 
-/* Its directory; changes path. */
+/* The directory of a file; changes path. */
 static const char *room_of(char *path)
 {
 	char *slash = strrchr(path, '/');

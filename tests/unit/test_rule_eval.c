@@ -86,7 +86,7 @@ static void test_mistakes_in_queries(void **state)
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"
 		       "-- needs tables: interferense\n" RULE_ROW " FROM v_job",
-		       ":5: no table 'interferense' that a rule can need; did you mean "
+		       ":5: 'interferense' is not a table that a rule can need; did you mean "
 		       "'interference'?");
 	assert_refused(f,
 		       "-- id: bad\n-- title: t\n-- version: 1\n-- severity: s\n"
@@ -113,22 +113,22 @@ static void test_rows(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_row_refused(f, "job_id", "NULL", ":5: a row whose job_id is not the id of a job");
-	assert_row_refused(f, "severity", "NULL", ":5: a row whose severity is not info, low");
-	assert_row_refused(f, "severity", "'bad'", ":5: a row whose severity is not info, low");
-	assert_row_refused(f, "subject_kind", "'pid'", ":5: a row whose subject_kind is not");
-	assert_row_refused(f, "confidence", "NULL", ":5: a row whose confidence is not a number");
-	assert_row_refused(f, "confidence", "1.5", ":5: a row whose confidence is not a number");
-	assert_row_refused(f, "confidence", "'0.5'", ":5: a row whose confidence is not a number");
-	assert_row_refused(f, "gain_value", "-1", ":5: a row whose gain_value is not a number");
-	assert_row_refused(f, "gain_value", "1e999", ":5: a row whose gain_value is not a number");
-	assert_row_refused(f, "gain_unit", "'hours'", ":5: a row whose gain_unit is not 's' or");
-	assert_row_refused(f, "gain_method", "'guess'", ":5: a row whose gain_method is not");
-	assert_row_refused(f, "evidence", "NULL", ":5: a row whose evidence is not a json_array");
-	assert_row_refused(f, "evidence", "'{'", ":5: a row whose evidence is not a json_array");
-	assert_row_refused(f, "evidence", "'[]'", ":5: a row whose evidence is not a json_array");
+	assert_row_refused(f, "job_id", "NULL", ":5: a row's job_id is not the id of a job");
+	assert_row_refused(f, "severity", "NULL", ":5: a row's severity is not info, low");
+	assert_row_refused(f, "severity", "'bad'", ":5: a row's severity is not info, low");
+	assert_row_refused(f, "subject_kind", "'pid'", ":5: a row's subject_kind is not");
+	assert_row_refused(f, "confidence", "NULL", ":5: a row's confidence is not a number");
+	assert_row_refused(f, "confidence", "1.5", ":5: a row's confidence is not a number");
+	assert_row_refused(f, "confidence", "'0.5'", ":5: a row's confidence is not a number");
+	assert_row_refused(f, "gain_value", "-1", ":5: a row's gain_value is not a number");
+	assert_row_refused(f, "gain_value", "1e999", ":5: a row's gain_value is not a number");
+	assert_row_refused(f, "gain_unit", "'hours'", ":5: a row's gain_unit is not 's' or");
+	assert_row_refused(f, "gain_method", "'guess'", ":5: a row's gain_method is not");
+	assert_row_refused(f, "evidence", "NULL", ":5: a row's evidence is not a json_array");
+	assert_row_refused(f, "evidence", "'{'", ":5: a row's evidence is not a json_array");
+	assert_row_refused(f, "evidence", "'[]'", ":5: a row's evidence is not a json_array");
 	assert_row_refused(f, "evidence", "'[{\"metric\":\"m\"}]'",
-			   ":5: a row whose evidence is not a json_array");
+			   ":5: a row's evidence is not a json_array");
 }
 
 static void test_evidence_is_exact(void **state)

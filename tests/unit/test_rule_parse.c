@@ -75,8 +75,8 @@ static void test_rule_mistakes(void **state)
 	static const struct {
 		const char *text, *begins;
 	} table[] = {
-		{"", "f:1: the id is not that of the file's name; write '-- id: r'"},
-		{"-- id: other\nSELECT 1", "f:1: the id is not"},
+		{"", "f:1: the id differs from the name of the file; write '-- id: r'"},
+		{"-- id: other\nSELECT 1", "f:1: the id differs"},
 		{"-- id: r\n", "f:1: neither a query nor a param"},
 		{"-- id: r\n-- version: 1\n-- severity: x\nSELECT 1", "f:4: no 'title'"},
 		{"-- id: r\n-- title: t\n-- version: 1\nSELECT 1", "f:4: no 'severity'"},
@@ -98,7 +98,7 @@ static void test_rule_mistakes(void **state)
 		{"-- id: r\n-- param x = 99999999999999999999\n", "f:2: '99999999999999999999' is"},
 		{"-- id: r\n-- param x = 1.2.3\n", "f:2: '1.2.3' is not a number"},
 		{"-- id: r\n-- param X = 1\n", "f:2: 'X' is not a parameter name"},
-		{"-- id: r\n-- param a-b = 1\n", "f:2: the name of a parameter may have"},
+		{"-- id: r\n-- param a-b = 1\n", "f:2: the name of a parameter may contain"},
 		{"-- id: r\n-- param x = 1 a unit\n", "f:2: the unit 'a unit' is more than one"},
 		{"-- id: r\n-- param x = 1\n-- param x = 2\n", "f:3: a second param x"},
 	};

@@ -17,7 +17,7 @@ static struct rule_set load(struct fixture *f)
 	return set;
 }
 
-/* The only problem, after the directory and the name of the file. */
+/* Checks how the only problem begins, after the directory and the name of the file. */
 static void assert_problem(struct fixture *f, const char *file, const char *begins)
 {
 	struct rule_set set = load(f);

@@ -10,20 +10,10 @@
 #include <sys/wait.h>
 
 #include "cachemon/job/proctree.h"
-#include "cachemon/job/selector.h"
-#include "scratch.h"
+#include "selector_trees.h"
 
 static const struct mountinfo no_mounts;
 static const struct selector_places fixture = {.proc_root = FIXTURES "/proc", .mounts = &no_mounts};
-
-static bool has(const struct selector *s, pid_t tgid)
-{
-	for (size_t i = 0; i < s->nr_tgids; i++) {
-		if (s->tgids[i] == tgid)
-			return true;
-	}
-	return false;
-}
 
 static void pid_tree(void **state)
 {
@@ -34,6 +24,8 @@ static void pid_tree(void **state)
 	assert_int_equal(s.kind, SELECTED_PIDS);
 	assert_string_equal(s.text, "pid: 100, command: python3, uid: 1000");
 	assert_string_equal(s.name, "python3[100]");
+	assert_string_equal(s.identity.kind, "pid");
+	assert_string_equal(s.identity.id, "100");
 	assert_int_equal(s.cgroup.fd, -1);
 	assert_int_equal(s.nr_tgids, 5);
 	assert_int_equal(s.tgids[0], 100);
@@ -206,67 +198,32 @@ static void real_processes(void **state)
 	selector_free(&s);
 }
 
-struct trees {
-	struct scratch s;
-	struct mountinfo mi;
-	struct selector_places places;
-};
-
-static int setup(void **state)
-{
-	static struct trees t;
-	char text[2 * PATH_MAX];
-
-	memset(&t, 0, sizeof(t));
-	scratch_new(&t.s);
-	scratch_write(&t.s, "v2/cgroup.procs", "1\n");
-	scratch_write(&t.s, "v2/a b/train/cgroup.procs", "1\n");
-	scratch_write(&t.s, "v2/77/cgroup.procs", "");
-	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/cgroup.procs", "100\n1\n");
-	scratch_write(&t.s, "v2/system.slice/slurmstepd.scope/job_400/step_batch/cgroup.procs", "");
-	scratch_write(&t.s, "v2/system.slice/db.service/cgroup.procs", "1\n");
-	scratch_write(&t.s, "v2/\033\xff/cgroup.procs", "1\n");
-	snprintf(text, sizeof(text),
-		 "1 0 8:1 / / rw - ext4 x rw\n2 1 0:32 / %s/v2 rw - cgroup2 none rw\n", t.s.dir);
-	assert_int_equal(mountinfo_parse(text, strlen(text), &t.mi), 0);
-	t.places = (struct selector_places){
-		.proc_root = FIXTURES "/proc", .mounts = &t.mi, .root = t.s.dir};
-	*state = &t;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct trees *t = *state;
-
-	mountinfo_free(&t->mi);
-	scratch_free(&t->s);
-	return 0;
-}
-
 static void texts(void **state)
 {
 	static const struct {
 		enum selector_request request;
-		const char *value, *text, *name;
+		const char *value, *text, *name, *kind, *id;
 	} rows[] = {
-		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train', uid: 1000", "train"},
-		{SELECTOR_CGROUP, "/", "cgroup: /, uid: 1000", "/"},
-		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000",
-		 "$'\\x1b\\xff'"},
-		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train"},
+		{SELECTOR_CGROUP, "/a b/train", "cgroup: '/a b/train', uid: 1000", "train",
+		 "cgroup", "/a b/train"},
+		{SELECTOR_CGROUP, "/", "cgroup: /, uid: 1000", "/", "cgroup", "/"},
+		{SELECTOR_CGROUP, "/\033\xff", "cgroup: $'/\\x1b\\xff', uid: 1000", "$'\\x1b\\xff'",
+		 "cgroup", "/\033\xff"},
+		{SELECTOR_NAME, "train", "cgroup: '/a b/train', uid: 1000", "train", "cgroup",
+		 "/a b/train"},
 		/* A cgroup may have a number as its name. */
-		{SELECTOR_NAME, "77", "cgroup: /77", "77"},
+		{SELECTOR_NAME, "77", "cgroup: /77", "77", "cgroup", "/77"},
 		{SELECTOR_SLURM, "400",
 		 "slurm: 400, cgroup: /system.slice/slurmstepd.scope/job_400, uid: 1000",
-		 "slurm:400"},
+		 "slurm:400", "slurm", "400"},
 		{SELECTOR_SLURM, "400.batch",
 		 "slurm: 400.batch, cgroup: /system.slice/slurmstepd.scope/job_400/step_batch",
-		 "slurm:400.batch"},
-		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service, uid: 1000",
-		 "db"},
+		 "slurm:400.batch", "slurm", "400"},
+		{SELECTOR_UNIT, "db", "unit: db, cgroup: /system.slice/db.service, uid: 1000", "db",
+		 "unit", "db"},
 		{SELECTOR_NAME, "db.service",
-		 "unit: db.service, cgroup: /system.slice/db.service, uid: 1000", "db.service"},
+		 "unit: db.service, cgroup: /system.slice/db.service, uid: 1000", "db.service",
+		 "unit", "db.service"},
 	};
 	struct trees *t = *state;
 
@@ -278,6 +235,13 @@ static void texts(void **state)
 			fail_msg("%s: %s", rows[i].value, err.text);
 		assert_string_equal(s.text, rows[i].text);
 		assert_string_equal(s.name, rows[i].name);
+		assert_string_equal(s.identity.kind, rows[i].kind);
+		assert_string_equal(s.identity.id, rows[i].id);
+		if (strchr(rows[i].value, '.') && rows[i].request == SELECTOR_SLURM)
+			assert_string_equal(s.identity.step, "batch");
+		else
+			assert_null(s.identity.step);
+		assert_null(s.identity.job_name);
 		selector_free(&s);
 	}
 }
@@ -320,223 +284,6 @@ static void not_found(void **state)
 		if (!strstr(err.text, rows[i].text))
 			fail_msg("%s: %s", rows[i].value, err.text);
 	}
-}
-
-#define ID_A	    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define ID_B	    "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-#define ID_C	    "aaaaaaaaaaaabbbbbbbbbbbbccccccccccccddddddddddddeeeeeeeeeeeeffff"
-#define UID_OLD	    "11111111-b6e6-4246-bd66-d48d429dbc12"
-#define UID_NEW	    "5ba385ca-b6e6-4246-bd66-d48d429dbc12"
-#define UID_SYSTEMD "22222222-b6e6-4246-bd66-d48d429dbc12"
-#define UID_STATIC  "0123456789abcdef0123456789abcdef"
-
-/* Names that a runtime or the kubelet gave, in the forms in which they keep them. */
-static void names_of_runtimes(void **state)
-{
-	static const struct {
-		enum selector_request request;
-		const char *value, *text; /* or what the refusal says */
-		int err;
-	} rows[] = {
-		{SELECTOR_CONTAINER, "dtrain", "container: dtrain, cgroup: /docker/" ID_A, 0},
-		{SELECTOR_NAME, "dtrain", "container: dtrain, cgroup: /docker/" ID_A, 0},
-		{SELECTOR_CONTAINER, "ptrain",
-		 "container: ptrain, cgroup: /machine.slice/libpod-" ID_B ".scope", 0},
-		{SELECTOR_CONTAINER, "mytask", "container: mytask, cgroup: /default/mytask", 0},
-		{SELECTOR_CONTAINER, "worker",
-		 "container: worker, cgroup: /kubepods/burstable/pod" UID_NEW "/" ID_C, 0},
-		/* Known to its runtime, but it does not run. */
-		{SELECTOR_CONTAINER, "ended", "no running container 'ended'", -ENOENT},
-		{SELECTOR_CONTAINER, "twin", "'twin' names several containers, in the cgroups",
-		 -ENOTUNIQ},
-		{SELECTOR_POD, "ml/train-0",
-		 "pod: ml/train-0, cgroup: /kubepods/burstable/pod" UID_NEW, 0},
-		{SELECTOR_POD, UID_NEW, "pod: " UID_NEW ", cgroup: /kubepods/burstable/pod" UID_NEW,
-		 0},
-		{SELECTOR_POD, "ml/web",
-		 "pod: ml/web, cgroup: "
-		 "/kubepods.slice/kubepods-pod22222222_b6e6_4246_bd66_d48d429dbc12.slice",
-		 0},
-		{SELECTOR_POD, "kube-system/etcd-n1",
-		 "pod: kube-system/etcd-n1, cgroup: /kubepods/pod" UID_STATIC, 0},
-		{SELECTOR_POD, "ml/train", "no running pod 'ml/train'", -ENOENT},
-		{SELECTOR_POD, "train-0", "no running pod 'train-0'", -ENOENT},
-		{SELECTOR_VM, "lab-1",
-		 "vm: lab-1, cgroup: '/machine.slice/machine-qemu\\x2d3\\x2dlab\\x2d1.scope'", 0},
-		{SELECTOR_VM, "old", "vm: old, cgroup: /machine/qemu-4-old.libvirt-qemu", 0},
-		{SELECTOR_VM, "lab", "no virtual machine", -ENOENT},
-	};
-	struct trees *t = *state;
-	struct scratch *s = &t->s;
-
-	scratch_write(s, "v2/docker/" ID_A "/cgroup.procs", "");
-	scratch_write(s, "var/lib/docker/containers/" ID_A "/config.v2.json",
-		      "{\"ID\":\"" ID_A "\",\"Name\":\"/dtrain\"}");
-	scratch_write(s, "var/lib/docker/containers/" ID_C "/config.v2.json",
-		      "{\"Name\":\"/twin\"}");
-	scratch_write(s, "var/lib/docker/containers/broken/config.v2.json", "{\"Name\":");
-	scratch_write(s, "var/lib/docker/containers/odd/config.v2.json", "[7]");
-	scratch_write(s, "v2/machine.slice/libpod-" ID_B ".scope/cgroup.procs", "");
-	scratch_write(s, "var/lib/containers/storage/overlay-containers/containers.json",
-		      "[{\"id\":\"" ID_B "\",\"names\":[\"ptrain\",\"twin\"]},"
-		      "{\"id\":\"" ID_C "0\",\"names\":[\"ended\"]},{\"names\":[7]},7]");
-	scratch_write(s, "v2/default/mytask/cgroup.procs", "");
-	scratch_write(s, "run/containerd/io.containerd.runtime.v2.task/default/mytask/config.json",
-		      "{\"linux\":{\"cgroupsPath\":\"/default/mytask\"}}");
-	scratch_write(s, "v2/kubepods/burstable/pod" UID_NEW "/" ID_C "/cgroup.procs", "");
-	scratch_write(s, "run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID_C "/config.json",
-		      "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"worker\"},"
-		      "\"linux\":{\"cgroupsPath\":\"kubepods-burstable-pod.slice:cri:" ID_C "\"}}");
-	/* A pod of that name that was deleted has left its logs. */
-	scratch_write(s, "var/log/pods/ml_train-0_" UID_OLD "/worker/0.log", "");
-	scratch_write(s, "var/log/pods/ml_train-0_" UID_NEW "/worker/0.log", "");
-	scratch_write(s, "var/log/pods/ml_web_" UID_SYSTEMD "/web/0.log", "");
-	scratch_write(s, "var/log/pods/kube-system_etcd-n1_" UID_STATIC "/etcd/0.log", "");
-	scratch_write(s,
-		      "v2/kubepods.slice/kubepods-pod22222222_b6e6_4246_bd66_d48d429dbc12.slice/"
-		      "cgroup.procs",
-		      "");
-	scratch_write(s, "v2/kubepods/pod" UID_STATIC "/cgroup.procs", "");
-	scratch_write(s, "v2/machine.slice/machine-qemu\\x2d3\\x2dlab\\x2d1.scope/cgroup.procs",
-		      "");
-	scratch_write(s, "v2/machine/qemu-4-old.libvirt-qemu/cgroup.procs", "");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct selector sel;
-		struct errtext err = {""};
-		int e = selector_resolve(&t->places, rows[i].request, rows[i].value, &sel, &err);
-
-		if (e != rows[i].err || !strstr(e ? err.text : sel.text, rows[i].text))
-			fail_msg("%s: %d %s", rows[i].value, e, e ? err.text : sel.text);
-		if (!e)
-			selector_free(&sel);
-	}
-}
-
-/* A process below dir/proc, as the kernel shows it. */
-static void process(struct scratch *s, int pid, int ppid, const char *uids, const char *exe,
-		    const char *cmdline)
-{
-	char name[64], text[256];
-
-	snprintf(name, sizeof(name), "proc/%d/status", pid);
-	snprintf(text, sizeof(text),
-		 "Name:\tx\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t%d\n"
-		 "Uid:\t%s\nThreads:\t1\n",
-		 pid, pid, ppid, uids);
-	scratch_write(s, name, text);
-	snprintf(name, sizeof(name), "proc/%d/cmdline", pid);
-	scratch_write(s, name, cmdline);
-	snprintf(name, sizeof(name), "proc/%d/exe", pid);
-	scratch_symlink(s, name, exe);
-	snprintf(name, sizeof(name), "proc/%d/ns/pid", pid);
-	scratch_symlink(s, name, pid == 83 ? "pid:[4026532999]" : "pid:[4026531836]");
-}
-
-/* Without a cgroup a job's processes are those below slurmstepd, which only root can be. */
-static void slurm_without_cgroup(void **state)
-{
-	static const char stepd[] = "/usr/sbin/slurmstepd-wlm", root[] = "0\t0\t0\t0";
-	static const char alice[] = "1000\t1000\t1000\t1000";
-	struct trees *t = *state;
-	struct selector_places places = t->places;
-	struct scratch *s = &t->s;
-	struct selector sel;
-	struct errtext err;
-	char proc[PATH_MAX];
-
-	places.proc_root = scratch_path(s, "proc", proc);
-	scratch_symlink(s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
-	scratch_write(s, "proc/self/status", "Name:\tx\nTgid:\t1\n");
-	process(s, 1, 0, root, "/sbin/init", "init");
-	process(s, 70, 1, root, stepd, "slurmstepd: [14.batch]    ");
-	process(s, 71, 70, alice, "/bin/sh", "/bin/sh");
-	process(s, 72, 1, root, stepd, "slurmstepd: [14.0]    ");
-	process(s, 73, 72, alice, "/usr/bin/python3", "python3");
-	process(s, 74, 1, root, stepd, "slurmstepd: [140.0]    ");
-	process(s, 75, 74, alice, "/bin/sh", "/bin/sh");
-	/* Of users that call their programs so: also one that becomes root. */
-	process(s, 80, 1, alice, stepd, "slurmstepd: [14.0]    ");
-	process(s, 81, 1, "1000\t0\t0\t0", "/usr/bin/passwd", "slurmstepd: [14.0]    ");
-	process(s, 82, 1, root, "/usr/bin/sleep", "slurmstepd: [14.0]    ");
-	/* A process of root in a container. */
-	process(s, 83, 1, root, stepd, "slurmstepd: [14.0]    ");
-	scratch_symlink(s, "proc/self/ns/pid", "pid:[4026531836]");
-	scratch_write(s, "proc/73/environ", "A=b");
-	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14", &sel, &err), 0);
-	assert_int_equal(sel.kind, SELECTED_PIDS);
-	assert_string_equal(sel.text, "slurm: 14, without a cgroup, pid: 70, uid: 1000");
-	assert_string_equal(sel.name, "slurm:14");
-	assert_int_equal(sel.nr_roots, 2);
-	assert_int_equal(sel.nr_tgids, 4);
-	assert_true(has(&sel, 70) && has(&sel, 71) && has(&sel, 72) && has(&sel, 73));
-	/* A step ends, the job goes on. */
-	process(s, 70, 1, root, stepd, "");
-	scratch_write(s, "proc/70/status",
-		      "Name:\tx\nState:\tZ (zombie)\nTgid:\t70\nPPid:\t1\nThreads:\t1\n");
-	assert_int_equal(selector_refresh_pids(&places, &sel, NULL), 0);
-	assert_int_equal(sel.nr_roots, 1);
-	assert_int_equal(sel.tgids[0], 72);
-	assert_true(!has(&sel, 71) && has(&sel, 73));
-	selector_free(&sel);
-	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.0", &sel, &err), 0);
-	assert_string_equal(sel.text, "slurm: 14.0, without a cgroup, pid: 72, uid: 1000");
-	assert_int_equal(sel.nr_tgids, 2);
-	selector_free(&sel);
-	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "1", &sel, &err), -ENOENT);
-	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.1", &sel, &err), -ENOENT);
-}
-
-static void write_environ(const char *path, const char *text, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(text, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
-}
-
-/* The name and partition in the environment of a process of that job. */
-static void slurm_hints(void **state)
-{
-	static const struct {
-		const char *environ;
-		size_t len;
-		const char *rest;
-	} rows[] = {
-#define ENVIRON(s) s, sizeof(s)
-		{ENVIRON("HOME=/\0SLURM_JOB_ID=400\0SLURM_JOB_NAME=train\0SLURM_JOB_PARTITION=gpu"),
-		 ", uid: 1000, name: train, partition: gpu"},
-		{ENVIRON("SLURM_JOB_NAME=a b\0SLURM_JOB_ID=400"), ", uid: 1000, name: 'a b'"},
-		{ENVIRON("SLURM_JOB_ID=401\0SLURM_JOB_NAME=other"), ", uid: 1000"},
-		{ENVIRON("XSLURM_JOB_ID=400\0SLURM_JOB_NAME=other"), ", uid: 1000"},
-		{ENVIRON(""), ", uid: 1000"},
-#undef ENVIRON
-	};
-	struct trees *t = *state;
-	struct selector_places places = t->places;
-	char proc[PATH_MAX], path[PATH_MAX];
-	struct selector last;
-
-	places.proc_root = scratch_path(&t->s, "proc", proc);
-	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
-	process(&t->s, 100, 1, "1000\t1000\t1000\t1000", "/usr/bin/python3", "python3");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct selector s;
-		struct errtext err = {""};
-
-		write_environ(scratch_path(&t->s, "proc/100/environ", path), rows[i].environ,
-			      rows[i].len);
-		assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &s, &err), 0);
-		if (strcmp(s.text + strlen(s.text) - strlen(rows[i].rest), rows[i].rest) != 0)
-			fail_msg("%s", s.text);
-		selector_free(&s);
-	}
-	/* Not shown to another user. */
-	places.invoker = &(const struct invoker){.uid = 1001};
-	write_environ(scratch_path(&t->s, "proc/100/environ", path), rows[0].environ, rows[0].len);
-	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "400", &last, NULL), 0);
-	assert_null(strstr(last.text, "name"));
-	selector_free(&last);
 }
 
 static void cgroup_namespace(void **state)
@@ -633,6 +380,8 @@ static void command(void **state)
 	assert_int_equal(selector_command(plain, &s), 0);
 	assert_int_equal(s.kind, SELECTED_COMMAND);
 	assert_string_equal(s.text, "command: python3 train.py");
+	assert_string_equal(s.identity.kind, "command");
+	assert_null(s.identity.id);
 	assert_string_equal(s.name, "python3");
 	assert_int_equal(s.cgroup.fd, -1);
 	selector_free(&s);
@@ -663,9 +412,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_pids, setup, teardown),
 		cmocka_unit_test_setup_teardown(texts, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_of_runtimes, setup, teardown),
-		cmocka_unit_test_setup_teardown(slurm_without_cgroup, setup, teardown),
-		cmocka_unit_test_setup_teardown(slurm_hints, setup, teardown),
 		cmocka_unit_test_setup_teardown(cgroup_namespace, setup, teardown),
 	};
 

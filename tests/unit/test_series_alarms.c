@@ -48,8 +48,8 @@ static struct rates look_at(enum process p, size_t nr, int jobs)
 	return ret;
 }
 
-/* Jobs with a change, per hundred. The test looks for a level that changes once and for good,
- * and some random walks look so. */
+/* Jobs with a change, per hundred. The test looks for a level that changes once and for good, and
+ * some random walks look like that. */
 static double changes_allowed(enum process p)
 {
 	return p == WALK ? 5 : 2;

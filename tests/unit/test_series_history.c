@@ -8,7 +8,7 @@
 
 #define S 1000000000LL
 
-/* Run number id before run 1, which is renumbered to 1000. */
+/* Adds a run that began before run 1. A test gives run 1 the number 1000, so id is below that. */
 static void add_past(struct fixture *f, int id, double wall_s, int64_t misses, int64_t rchar)
 {
 	fixture_sql(f,

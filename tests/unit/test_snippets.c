@@ -99,6 +99,39 @@ static void test_names(void **state)
 	expect(&m, &job, &of_job, "ls %DIRECTORY%", NULL);
 }
 
+/* A dataset of several directories is named by the directory that contains them. */
+static void test_dataset(void **state)
+{
+	struct model_directory directories[] = {
+		{.path = BYTES("/home/a/data/class7")},
+		{.path = BYTES("/home/a/data/class10")},
+		{.path = BYTES("/home/a/data")},
+		{.path = BYTES("/home/a/database")},
+		{.path = BYTES("/usr/lib")},
+		{.path = {NULL, 0}},
+	};
+	static const int64_t misses[] = {400, 350, 100, 60, 50, 40};
+	const struct finding of_job = {.kind = SUBJECT_JOB};
+	struct model m;
+	struct model_job job;
+
+	make(&m, &job);
+	for (size_t i = 0; i < 6; i++)
+		directories[i].counts.c[C_misses] = misses[i];
+	job.directories = directories;
+	job.nr_directories = 6;
+	expect(&m, &job, &of_job, "ls %DIRECTORY%", "ls /home/a/data");
+	directories[4].counts.c[C_misses] = 120;
+	expect(&m, &job, &of_job, "ls %DIRECTORY%", "ls /home/a");
+	/* Only the root contains most of it. */
+	directories[4].counts.c[C_misses] = 390;
+	expect(&m, &job, &of_job, "ls %DIRECTORY%", "ls /home/a/data/class7");
+	/* No misses are known. */
+	job.nr_directories = 1;
+	directories[0].counts.c[C_misses] = 0;
+	expect(&m, &job, &of_job, "ls %DIRECTORY%", "ls /home/a/data/class7");
+}
+
 /* The run of the report, not the last run of another database. */
 static void test_run(void **state)
 {
@@ -138,7 +171,7 @@ static void test_limits(void **state)
 	expect(&m, &job, &f, low_file, NULL);
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/my job");
 	expect(&m, &job, &f, low_file, "'/sys/fs/cgroup/my job/memory.low' 67108864");
-	/* The first version of cgroups protects nothing. */
+	/* cgroup v1 cannot protect memory. */
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/memory/a.service");
 	expect(&m, &job, &f, low, NULL);
 	job.limit_at = (struct bytes)BYTES("/sys/fs/cgroup/memory/my job");
@@ -162,8 +195,8 @@ static void test_limits(void **state)
 	expect(&m, &job, &f, "%LOW_BYTES%", NULL);
 }
 
-/* Pages that were only written are not pages to make room for. Those that came back may be all of
- * them pages that were written again. */
+/* Pages that were only written need no room. All pages that came back may be pages that were
+ * written again. */
 static void test_written(void **state)
 {
 	const struct finding f = {.kind = SUBJECT_JOB};
@@ -304,10 +337,11 @@ static void test_code(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	 cmocka_unit_test(test_run),
-		cmocka_unit_test(test_limits),	 cmocka_unit_test(test_written),
-		cmocka_unit_test(test_managers), cmocka_unit_test(test_no_unit),
-		cmocka_unit_test(test_windows),	 cmocka_unit_test(test_code),
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_dataset),
+		cmocka_unit_test(test_run),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_written), cmocka_unit_test(test_managers),
+		cmocka_unit_test(test_no_unit), cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <errno.h>
 #include <cmocka.h>
 
 #include "test_store_fixture.h"
@@ -95,6 +96,30 @@ static void test_cgroup_of_the_job(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM job_cgroup"), 1);
 }
 
+static void test_identity_of_the_job(void **state)
+{
+	const struct store_identity slurm = {.kind = "slurm",
+					     .external_id = "4711",
+					     .step = "0",
+					     .job_name = "a b",
+					     .partition = "gpu",
+					     .uid = 0};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	run.jobs[JOB_WATCHED].identity = &slurm;
+	begin(f, &run, NULL);
+	end_ok(f, &(struct store_end){0});
+	assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE slot = 1 AND kind = 'slurm' AND "
+				 "external_id = '4711' AND step = '0' AND job_name = 'a b' AND "
+				 "partition = 'gpu' AND uid = 0"),
+			 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE slot = 0 AND coalesce(kind, "
+				 "external_id, step, job_name, partition, uid) IS NULL"),
+			 1);
+}
+
 static void test_not_measured_is_null_everywhere(void **state)
 {
 	struct fixture *f = *state;
@@ -175,7 +200,7 @@ static void test_lengths_of_sleeps(void **state)
 	assert_int_equal(ask(db, "SELECT sleeps FROM wait_histogram WHERE from_ns = 8589934592 AND "
 				 "to_ns IS NULL"),
 			 7);
-	/* Those of a file are added up. */
+	/* The waits of a file are added up. */
 	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait JOIN file ON file.id = file_id "
 				 "WHERE ino = 103 AND gen = 9"),
 			 2);
@@ -191,6 +216,54 @@ static void test_lengths_of_sleeps(void **state)
 	assert_true(is_sound(db));
 }
 
+/* A row that the store did not write: if a later interval deletes the rows again, it is gone. */
+static void leave_a_wait(const char *db)
+{
+	assert_int_equal(ask(db, "INSERT INTO wait_histogram SELECT id, 0, 2048, 1 FROM job WHERE "
+				 "slot = 1 RETURNING 1"),
+			 1);
+}
+
+/* The rows are deleted once, with the first interval that is written after the waits are given up.
+ */
+static void test_lengths_of_sleeps_are_dropped_once(void **state)
+{
+	bool gone[C_NR] = {[C_stalls] = true};
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	const struct store_run run = test_run();
+	sqlite3 *other;
+
+	begin(f, &run, NULL);
+	write_sleeps(f, 0, 1, 5);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 2);
+	store_measure_no_more(f->st, f->l, gone, "they cost too much");
+	assert_int_equal(sqlite3_open_v2(db, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(write_one(f, 1, 12), -EBUSY);
+	sqlite3_close(other);
+	write_ok(f, 2, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM file_wait"), 0);
+	leave_a_wait(db);
+	write_ok(f, 3, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
+}
+
+/* A run that never measured waits has nothing to delete. */
+static void test_lengths_of_sleeps_never_measured(void **state)
+{
+	struct fixture *f = *state;
+	const char *db = f->scratch.db;
+	struct store_run run = test_run();
+
+	run.measured.counter[JOB_WATCHED][C_stalls] = false;
+	begin(f, &run, NULL);
+	leave_a_wait(db);
+	write_ok(f, 0, 12);
+	assert_int_equal(ask(db, "SELECT count(*) FROM wait_histogram"), 1);
+}
+
 /* A probe fails during the run: its figures are removed from everything already written. */
 static void test_withdrawn_at_the_end(void **state)
 {
@@ -201,11 +274,14 @@ static void test_withdrawn_at_the_end(void **state)
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
 	const struct sample_mark mark = {.number = 1, .len = 1, .text = "m", .cpu_ns = 7};
+	const struct sample_process process = {
+		.pid = 5, .row = {.stall_ns = 9, .stalls = 1, .comm = "reader"}};
 	const struct store_run run = test_run();
 	struct store_measured measured = run.measured;
 	struct test_sample t;
 
 	measured.counter[JOB_WATCHED][C_misses] = false;
+	measured.counter[JOB_WATCHED][C_stall_ns] = false;
 	measured.facts[JOB_WATCHED] = false;
 	begin(f, &run, NULL);
 	for (uint64_t n = 0; n < 6; n++)
@@ -213,9 +289,12 @@ static void test_withdrawn_at_the_end(void **state)
 	test_sample(&t, 6, 12);
 	t.s.marks = &mark;
 	t.s.nr_marks = 1;
+	t.s.processes = &process;
+	t.s.nr_processes = 1;
 	ledger_apply(f->l, &t.s);
 	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 	assert_int_equal(ask(db, "SELECT cpu_ns FROM mark"), 7);
+	assert_int_equal(ask(db, "SELECT stall_ns FROM process_interval"), 9);
 	end_ok(f,
 	       &(struct store_end){.measured = &measured, .unmeasured = now, .nr_unmeasured = 2});
 	assert_int_equal(ask(db, "SELECT (SELECT count(misses) FROM job WHERE slot = 1) + "
@@ -230,12 +309,31 @@ static void test_withdrawn_at_the_end(void **state)
 				 "FROM job_interval AS i JOIN job ON job.id = job_id "
 				 "WHERE slot = 1)"),
 			 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM process_interval"), 0);
 	/* Not from the other job, and not from other counters. */
 	assert_int_equal(ask(db, "SELECT sum(i.misses) FROM job_interval AS i JOIN job ON "
 				 "job.id = job_id WHERE slot = 0"),
 			 28);
 	assert_int_equal(ask(db, "SELECT sum(lookups) FROM file"), 10 * (test_misses(7) - 14));
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
+}
+
+/* Each file of the sample has waits of every length. */
+static void write_waiting_files(struct fixture *f, uint64_t n, uint64_t spread)
+{
+	struct sample_wait waits[SAMPLE_FILES] = {0};
+	struct test_sample t;
+
+	test_sample(&t, n, spread);
+	for (int i = 0; i < SAMPLE_FILES; i++) {
+		waits[i].file = t.files[i].key;
+		for (int w = 0; w < WAIT_BUCKETS; w++)
+			waits[i].row.sleeps[w] = 1;
+	}
+	t.s.waits = waits;
+	t.s.nr_waits = SAMPLE_FILES;
+	ledger_apply(f->l, &t.s);
+	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
 }
 
 /* Few rows for many files: folded files leave the table, and all sums stay right. */
@@ -251,8 +349,9 @@ static void test_folded_files_leave(void **state)
 	limits.active = 3;
 	begin(f, &run, &limits);
 	for (uint64_t n = 0; n < 60; n++) {
-		write_ok(f, n, 200);
+		write_waiting_files(f, n, 200);
 		assert_true(ask(db, "SELECT count(*) FROM file") <= 7);
+		assert_in_range(ask(db, "SELECT count(*) FROM file_wait"), 1, 7 * WAIT_BUCKETS);
 	}
 	end_ok(f, &(struct store_end){0});
 	assert_true(adds_up(db));
@@ -445,6 +544,9 @@ int main(void)
 		STORE_TEST(test_cgroup_of_the_job),
 		STORE_TEST(test_not_measured_is_null_everywhere),
 		STORE_TEST(test_lengths_of_sleeps),
+		STORE_TEST(test_identity_of_the_job),
+		STORE_TEST(test_lengths_of_sleeps_are_dropped_once),
+		STORE_TEST(test_lengths_of_sleeps_never_measured),
 		STORE_TEST(test_withdrawn_at_the_end),
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),

@@ -177,7 +177,7 @@ static void test_cut_runs_are_known(void **state)
 	assert_int_equal(
 		ask(scratch.db, "SELECT count(*) FROM run WHERE state = 'open' AND id = 1"), 1);
 	assert_int_equal(cut_by_opening(scratch.db), 1);
-	/* Its pid exists, but as another process. */
+	/* The writer's pid exists, but as another process. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET writer_start_ticks = writer_start_ticks - "
 					 "1 WHERE id = 1 RETURNING id"),
 			 1);
@@ -189,7 +189,7 @@ static void test_cut_runs_are_known(void **state)
 			 1);
 	assert_int_equal(cut_by_opening(scratch.db), 1);
 	assert_int_equal(ask(scratch.db, "SELECT id FROM run WHERE state = 'open'"), 2);
-	/* Its pid is from another namespace. */
+	/* The writer's pid is from another namespace. */
 	assert_int_equal(ask(scratch.db, "UPDATE run SET state = 'open', writer_pidns = 1, "
 					 "writer_boot = substr(writer_boot, 2) "
 					 "WHERE id = 1 RETURNING id"),

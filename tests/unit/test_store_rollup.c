@@ -112,7 +112,7 @@ static void test_fine_beginning(void **state)
 			 test_misses(490) - 2 * 490);
 }
 
-/* Marks add more rows at the fine beginning than are merged before their minutes are due. */
+/* Marks add rows to the fine beginning faster than merging removes rows. */
 static void test_crowded_beginning(void **state)
 {
 	const uint64_t fine_ns = SECOND_NS / 40, nr_fine = 120 * 40, nr = nr_fine + 1100;

@@ -55,7 +55,7 @@ static void help_is_read_to_its_end(void **state)
 		assert_true(s.view.help);
 	}
 	assert_non_null(strstr(narrow, "not measured"));
-	/* It stops at the end, so that the first step back moves. */
+	/* Scrolling stops at the end, so that the first step back moves. */
 	top_session_around(&s, &paper, &around);
 	top_view_key(&s.view, TOP_KEY_DOWN, &around);
 	help_words(&s, 40, ROWS, wide, SIZE);

@@ -253,7 +253,7 @@ static void directories_are_exact(void **state)
 	top_moment_free(&m);
 }
 
-/* Recorded before there were sums of directories: also in a database without the table. */
+/* In an old database without the table of directory sums, the sums come from its files. */
 static void directories_of_before(void **state)
 {
 	struct fixture *f = *state;
@@ -270,7 +270,8 @@ static void directories_of_before(void **state)
 	top_moment_free(&m);
 }
 
-/* Those with rows, and what the job waited in others; nothing else is known of them. */
+/* Processes with rows, and the time that the job waited in other processes; nothing else is known
+ * about these. */
 static void processes(void **state)
 {
 	struct fixture *f = *state;

@@ -82,7 +82,7 @@ static void a_file_of_many_pages(void **state)
 	assert_true(f.value[F_growth_share] == 0);
 }
 
-/* Touches that mapped pages count like faults; other events of a fault do not. */
+/* A touch served by fault-around counts as a fault; further events of the same fault do not. */
 static void touches_of_a_mapping(void **state)
 {
 	struct trace *t = *state;

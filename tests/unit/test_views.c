@@ -71,7 +71,8 @@ static const char *text_of(const char *file)
 	return NULL;
 }
 
-/* The histogram, a part of untracked, and refault_distance_s. */
+/* Counters that the views name differently: the histogram, a part of untracked, and
+ * refault_distance_s. */
 static bool has_another_name(const char *counter)
 {
 	return !strncmp(counter, "window_log2_", 12) || !strcmp(counter, "untracked_map_full") ||

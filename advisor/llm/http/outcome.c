@@ -228,7 +228,8 @@ void outcome_of(const struct question *q, const struct transport_result *t,
 				.retry_after_ns = t->curl ? -1 : t->retry_after_ns};
 	if (t->too_big) {
 		say(q, ret, LLM_BROKEN,
-		    "sent an answer that is too big (the limit is %d KiB, and %d KiB of headers)",
+		    "sent an answer that is too big (the limits are %d KiB, and %d KiB for "
+		    "headers)",
 		    TRANSPORT_BODY_MAX >> 10, TRANSPORT_HEADERS_MAX >> 10);
 	} else if (t->curl == CURLE_UNSUPPORTED_PROTOCOL || t->curl == CURLE_WEIRD_SERVER_REPLY) {
 		of_other_api(q, t, ret); /* HTTP without headers, or no HTTP */

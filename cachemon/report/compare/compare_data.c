@@ -176,11 +176,8 @@ static void put_grades(struct tree *t, const struct compare_model *m, const stru
 
 static void put_found(struct tree *t, const char *key, const struct finding *f)
 {
-	if (!f) {
-		tree_null(t, key);
+	if (!tree_opt_object(t, key, f))
 		return;
-	}
-	tree_object(t, key);
 	tree_string(t, "severity", severity_names[f->severity]);
 	tree_text(t, "gain", finding_gain(&f->gain).s);
 	tree_double(t, "gain_value", f->gain.known ? f->gain.value : NAN);

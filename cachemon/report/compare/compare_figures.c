@@ -101,9 +101,10 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		{"DEGREES", DOC_RIGHT},	   {"CELLS", DOC_RIGHT}, {"P", DOC_RIGHT},
 		{"ADJUSTED P", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE("Adjusted p accounts for the number of figures tested. "
-				       "Cells: how many independent values the cells amount to",
-				       columns);
+	struct doc_table t =
+		DOC_TABLE("Adjusted p accounts for the number of figures tested. Cells is the "
+			  "number of independent values that the cells are worth",
+			  columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		const struct compare_row *row = &r->rows[i];
@@ -235,8 +236,8 @@ void compare_figures(struct doc *d, const struct compare_job *job)
 
 	put_metrics(d, r);
 	doc_para(d, "● real: chance alone does not explain the difference. ○ noise: chance may "
-		    "explain it. - not judged: no test was possible. An interval is for one figure "
-		    "alone; the mark accounts for all figures tested.");
+		    "explain the difference. - not judged: no test was possible. Intervals do not "
+		    "account for the number of figures tested; marks do.");
 	put_reasons(d, r);
 	doc_fold_begin(d, "How each figure was tested");
 	put_spreads(d, r);

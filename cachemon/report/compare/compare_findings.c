@@ -181,7 +181,7 @@ void compare_grades(struct doc *d, const struct compare_model *m, const struct c
 		const struct analysis_grade *a = grade_of(m, job, 0, i);
 		const struct analysis_grade *b = grade_of(m, job, 1, i);
 
-		doc_cell(&t, "%s", grade_names[i]);
+		doc_cell(&t, "%s", grade_titles[i]);
 		doc_cell_shown(&t, letter_of(a));
 		doc_cell(&t, "→ %s", letter_of(b).s);
 		if (a && b && a->score.known && b->score.known)

@@ -24,34 +24,35 @@ const char *compare_test_name(enum compare_test test)
 
 const char *compare_method(enum compare_test test)
 {
-	static_assert(PAIRED_CELLS_MIN == 20 && LONE_CELLS_MIN == 2, "sentences here say how many");
+	static_assert(PAIRED_CELLS_MIN == 20 && LONE_CELLS_MIN == 2,
+		      "the sentences below name these numbers");
 	static const char *const methods[TEST_NR] = {
 		[TEST_PAIRED] =
 			"Paired t test on batch means: both runs are cut into the same number of "
 			"cells of equal work, and cell k of one is compared with cell k of the "
 			"other. The t test uses the means of long batches of their differences. "
-			"Its error is widened to allow for neighbouring intervals that are alike "
-			"(a first-order process with at least their autocorrelation). A cold "
+			"The error is widened for the autocorrelation of neighbouring intervals, "
+			"as for a first-order process with at least that autocorrelation. A cold "
 			"start that both runs have is removed first. p is two-sided, and adjusted "
 			"by Holm's method for the number of figures tested.",
 		[TEST_LONE] =
-			"t test on batch means of the longer run: the other run has fewer than 20 "
-			"intervals, too few to show how alike neighbouring intervals are. If both "
-			"runs were of the same process, the error of the longer one's mean, "
-			"scaled by the work done, would also be the shorter one's, so it counts "
-			"for both. The spread of the shorter run's intervals is used instead if "
-			"it gives a larger error; there, three intervals count as one value, and "
-			"all of them as three at most. Values are not paired. A cold start that "
-			"both runs show at the same bytes is removed first. p is two-sided, and "
-			"adjusted by Holm's method for the number of figures tested.",
-		[TEST_RANKS] =
-			"Mann-Whitney test (exact): each run gives one value of each figure, and p "
-			"is the share of all ways to divide these values into two such groups that "
-			"differ as much or more. Runs must be independent: alternate between "
-			"before and after if you can. Before and after are medians; the interval "
-			"contains the shifts that the test does not reject. The time has 3 % of "
-			"the 5 % chance of a false alarm, and all other figures share 2 % by "
-			"Holm's method; if the time differs, they share 5 %.",
+			"t test on batch means of the longer run: the shorter run has fewer than "
+			"20 intervals, too few to measure their autocorrelation. The test assumes "
+			"that both runs are equally noisy, so the error of the longer run's mean, "
+			"scaled by the work done, is used for both. If the spread of the shorter "
+			"run's intervals gives a larger error, it is used for that run; three "
+			"intervals then count as one value, and all intervals as at most three "
+			"values. Values are not paired. A cold start that both runs show at the "
+			"same bytes is removed first. p is two-sided, and adjusted by Holm's "
+			"method for the number of figures tested.",
+		[TEST_RANKS] = "Mann-Whitney test (exact): each run gives one value of each "
+			       "figure, and p is the share of all divisions of these values into "
+			       "two groups of these sizes in which the groups differ at least as "
+			       "much. Runs must be independent: alternate between before and after "
+			       "if you can. Before and after are medians; the interval contains "
+			       "the shifts that the test does not reject. The chance of a false "
+			       "alarm is 5 %: 3 % for the time, and 2 % for all other figures "
+			       "together by Holm's method, or 5 % if the time differs.",
 	};
 
 	return methods[test];
@@ -142,7 +143,7 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 	return NULL;
 }
 
-/* If rank 1 decided, that says nothing about the time. */
+/* A verdict by rank 1 shows nothing about the time. */
 static void say_time_too(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *time = row_of(r, "time_per_work");

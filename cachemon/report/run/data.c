@@ -308,11 +308,8 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 /* The block device, by the kernel's own count. */
 static void put_device(struct tree *t, const struct model_filesystem *f)
 {
-	if (!f->device_reads.known) {
-		tree_null(t, "device");
+	if (!tree_opt_object(t, "device", f->device_reads.known))
 		return;
-	}
-	tree_object(t, "device");
 	tree_name(t, "name", &f->device);
 	tree_opt_int(t, "reads", f->device_reads);
 	tree_opt_int(t, "read_ms", f->device_read_ms);
@@ -364,11 +361,8 @@ static void put_models(struct tree *t, const struct model *m, const struct model
 {
 	const struct analysis_model *a = findings_models(m, job);
 
-	if (!a) {
-		tree_null(t, "whatif");
+	if (!tree_opt_object(t, "whatif", a))
 		return;
-	}
-	tree_object(t, "whatif");
 	tree_object(t, "cache");
 	whatif_cache_json(t, &a->curve);
 	tree_end(t);
@@ -376,6 +370,16 @@ static void put_models(struct tree *t, const struct model *m, const struct model
 	whatif_readahead_json(t, &a->readahead, m->run.page_size_bytes.value);
 	tree_end(t);
 	tree_end(t);
+}
+
+static void put_identity(struct tree *t, const struct model_job *job)
+{
+	tree_name(t, "kind", &job->kind);
+	tree_name(t, "external_id", &job->external_id);
+	tree_opt_int(t, "uid", job->uid);
+	tree_name(t, "step", &job->step);
+	tree_name(t, "job_name", &job->job_name);
+	tree_name(t, "partition", &job->partition);
 }
 
 static void put_job(struct tree *t, const struct model *m, const struct model_job *job)
@@ -388,6 +392,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	tree_name(t, "name", &job->name);
 	tree_mark(t, "other", model_others(job));
 	tree_name(t, "selector", &job->selector);
+	put_identity(t, job);
 	tree_opt_int(t, "processes", job->processes);
 	tree_opt_int(t, "alive_at_end", job->alive);
 	tree_opt_int(t, "oom_kills", job->oom_kills);

@@ -132,14 +132,16 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 	sizes_reads(d, ret->values);
 }
 
-void pictures_waits(struct arena *a, const struct model_waits *w, struct bars *ret,
-		    struct bars_shown *ret_shown)
+void pictures_waits(struct arena *a, const struct model_waits *w, const struct counts *c,
+		    struct bars *ret, struct bars_shown *ret_shown)
 {
-	*ret_shown = (struct bars_shown){.says = "Each bar reaches to the next one's length.",
-					 .axis = "length of a wait",
-					 .series = "waits",
-					 .unit = UNIT_COUNT,
-					 .tone = TONE_STALL};
+	*ret_shown = (struct bars_shown){
+		.says = "Each bar covers waits up to the length of the next bar.",
+		.axis = "length of a wait",
+		.series = "waits",
+		.mark = counts_lower_bound(c, C_stalls) ? MARK_LEAST : NULL,
+		.unit = UNIT_COUNT,
+		.tone = TONE_STALL};
 	ret->nr = WAIT_BUCKETS;
 	for (int i = 0; i < WAIT_BUCKETS; i++) {
 		ret->names[i] =

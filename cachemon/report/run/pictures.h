@@ -40,9 +40,9 @@ bool pictures_windows(struct arena *a, const struct counts *c, struct bars *ret,
 /* Sizes of the read calls of traced files, if known. */
 void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *ret,
 		    struct bars_shown *ret_shown);
-/* Lengths of waits, which are known. */
-void pictures_waits(struct arena *a, const struct model_waits *w, struct bars *ret,
-		    struct bars_shown *ret_shown);
+/* Lengths of waits, which are known; c: the counts that they belong to. */
+void pictures_waits(struct arena *a, const struct model_waits *w, const struct counts *c,
+		    struct bars *ret, struct bars_shown *ret_shown);
 /* That many bars from first; no points: out of memory. */
 struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first, size_t nr,
 			     const struct bars_shown *shown);

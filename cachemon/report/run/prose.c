@@ -315,8 +315,8 @@ static void say_killed(struct sentences *s, const struct model_job *job)
 	if (!job || !job->oom_kills.known || !job->oom_kills.value)
 		return;
 	fprintf(next_sentence(s),
-		"The job's memory limit (%s) killed %s %s: the OOM killer ended "
-		"%s when the limit was full.",
+		"The job's memory limit (%s) killed %s %s: the OOM killer ended %s when the limit "
+		"was reached.",
 		show_bytes(job->limit_bytes, false).s, show_count(job->oom_kills, false).s,
 		show_plural(job->oom_kills, "process", "processes"),
 		show_plural(job->oom_kills, "it", "them"));

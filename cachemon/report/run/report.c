@@ -10,7 +10,9 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/data.h"
 #include "cachemon/db/db_read.h"
+#include "cachemon/model/model_detail.h"
 #include "cachemon/model/model_load.h"
+#include "cachemon/model/model_rows.h"
 #include "cachemon/access/publish.h"
 #include "cachemon/report/run/sections.h"
 #include "cachemon/base/cleanup.h"
@@ -100,42 +102,74 @@ struct doc report_doc(enum report_format format, FILE *out)
 	}
 }
 
-static size_t count_lines(const char *text)
+static size_t count_lines(const char *from, const char *to)
 {
 	size_t ret = 0;
 
-	for (; *text; text++)
-		ret += *text == '\n';
+	for (; from < to; from++)
+		ret += *from == '\n';
 	return ret;
 }
 
-/* On a terminal, as many fixes as leave the title in view above the prompt, and at least one, then
- * tight. */
+/* How many of the fixes leave the title in view above the prompt, and at least one. */
+static size_t fixes_in_view(const char *text, long end, const long *fix_ends, size_t nr,
+			    size_t rows)
+{
+	size_t lines = count_lines(text, text + end) + SECTIONS_SCREEN_END;
+
+	for (; nr > 1 && rows && lines >= rows; nr--)
+		lines -= count_lines(text + fix_ends[nr - 2], text + fix_ends[nr - 1]);
+	return nr;
+}
+
+/* To be freed; NULL: no memory. tight: as in sections_screen(). */
+static char *make_screen(const struct report_options *o, const struct model *m, FILE *out,
+			 size_t rows, bool tight, bool *ret_fits)
+{
+	long fix_ends[SECTIONS_FIXES] = {0}, end;
+	struct text_builder b;
+	struct doc d = doc_screen(text_begin(&b));
+	size_t nr, shown;
+	char *text;
+	int ret;
+
+	if (!d.out)
+		return NULL;
+	d.looks_like = out;
+	d.step_ends = fix_ends;
+	nr = sections_screen(&d, m, tight);
+	end = doc_position(&d);
+	shown = fixes_in_view(b.text, end, fix_ends, nr, rows);
+	sections_screen_end(&d, m, o->again ?: "", shown);
+	ret = doc_end(&d);
+	text = text_end(&b);
+	if (ret) {
+		free(text);
+		return NULL;
+	}
+	if (text && shown < nr)
+		memmove(text + fix_ends[shown - 1], text + fix_ends[nr - 1],
+			strlen(text + fix_ends[nr - 1]) + 1);
+	*ret_fits = text && (!rows || count_lines(text, text + strlen(text)) < rows);
+	return text;
+}
+
 static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
 {
 	size_t columns, rows = SIZE_MAX;
-	char *text = NULL;
-	int ret = 0;
+	bool fits = false;
+	char *text;
+	int ret;
 
 	terminal_size(out, &columns, &rows);
-	for (size_t left = SECTIONS_FIXES + 1; left && !ret; left--) {
-		struct text_builder b;
-		struct doc d;
-
+	text = make_screen(o, m, out, rows, false, &fits);
+	if (text && !fits) {
 		free(text);
-		d = doc_screen(text_begin(&b));
-		d.looks_like = out;
-		if (d.out)
-			sections_screen(&d, m, o->again ?: "", left > 1 ? left - 1 : 1, left == 1);
-		ret = d.out ? doc_end(&d) : -ENOMEM;
-		text = text_end(&b);
-		if (!ret && !text)
-			ret = -ENOMEM;
-		if (!ret && (!rows || count_lines(text) < rows))
-			break;
+		text = make_screen(o, m, out, rows, true, &fits);
 	}
-	if (!ret && fputs(text, out) == EOF)
-		ret = -EIO;
+	if (!text)
+		return -ENOMEM;
+	ret = fputs(text, out) == EOF ? -EIO : 0;
 	free(text);
 	return ret;
 }
@@ -162,6 +196,39 @@ static int write_doc(const struct report_options *o, const struct model *m, FILE
 	return doc_end(&d);
 }
 
+/* Files with at least this share of the bytes read. */
+static const double IN_ORDER_SHARE = 0.9;
+static const double PATTERN_SURE = 0.6;
+
+static bool reads_in_order(const struct analysis *a, const struct model_job *job)
+{
+	double all = (double)job->counts.c[C_read_bytes], in_order = 0;
+
+	for (size_t i = 0; i < job->nr_files; i++) {
+		const struct analysis_pattern *p = analysis_pattern_of(a, false, job->files[i].id);
+
+		if (p && p->confidence.value >= PATTERN_SURE &&
+		    (!strcmp(p->name, "sequential") || !strcmp(p->name, "reread")))
+			in_order += (double)job->files[i].counts.c[C_read_bytes];
+	}
+	return all > 0 && in_order >= IN_ORDER_SHARE * all;
+}
+
+/* The order of the reads of a large file is known only from its pattern. */
+static int find_epochs_in_order(sqlite3 *db, struct loaded *l, struct errtext *err)
+{
+	struct model *m = &l->model;
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < m->nr_jobs; i++) {
+		struct model_job *job = &m->jobs[i];
+
+		if (job->detail && reads_in_order(&l->analysis, job))
+			ret = model_detail_in_order(db, m, job, err);
+	}
+	return ret;
+}
+
 static int analyse_run(const struct report_options *options, sqlite3 *db, struct loaded *l,
 		       struct errtext *err)
 {
@@ -177,16 +244,25 @@ static int analyse_run(const struct report_options *options, sqlite3 *db, struct
 		progress_over(options->progress);
 	for (size_t i = 0; options->on_problem && i < l->analysis.rules.nr_problems; i++)
 		options->on_problem(options->on_problem_arg, l->analysis.rules.problems[i]);
-	return 0;
+	return find_epochs_in_order(db, l, err);
 }
 
-static void hand_heads(const struct report_options *options, const struct analysis *a)
+static int hand_heads(const struct report_options *options, const struct analysis *a,
+		      struct errtext *err)
 {
-	for (size_t i = 0; options->on_head && i < a->nr_jobs; i++) {
+	_cleanup_free_ struct job_head *heads = NULL;
+
+	if (!options->on_heads || !a->nr_jobs)
+		return 0;
+	heads = calloc(a->nr_jobs, sizeof(*heads));
+	if (!heads)
+		return model_no_memory(err);
+	for (size_t i = 0; i < a->nr_jobs; i++) {
 		const struct analysis_job *job = &a->jobs[i];
 		const struct analysis_grade *grade = &job->grades[GRADE_OVERALL];
 		const struct rule *first = job->nr_findings ? job->findings[0].rule : NULL;
-		const struct report_head head = {
+
+		heads[i] = (struct job_head){
 			.job_id = job->id,
 			.answer = analysis_answers[analysis_answer(a, job)],
 			.grade = grade->letter,
@@ -194,9 +270,9 @@ static void hand_heads(const struct report_options *options, const struct analys
 			.finding = first ? first->id : NULL,
 			.title = first ? first->title : NULL,
 		};
-
-		options->on_head(options->on_head_arg, &head);
 	}
+	options->on_heads(options->on_heads_arg, heads, a->nr_jobs);
+	return 0;
 }
 
 static int add_words(const struct report_options *options, struct loaded *l, struct errtext *err)
@@ -236,7 +312,7 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 		ret = analyse_run(options, db, ret_loaded, err);
 	sqlite3_close(db);
 	if (!ret)
-		hand_heads(options, &ret_loaded->analysis);
+		ret = hand_heads(options, &ret_loaded->analysis, err);
 	if (!ret)
 		ret = add_words(options, ret_loaded, err);
 	if (ret < 0 || wanted != WANTED_WHOLE)

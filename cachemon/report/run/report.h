@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cachemon/base/optional.h"
+#include "cachemon/db/job_head.h"
 
 enum report_format {
 	REPORT_TEXT,
@@ -31,15 +31,6 @@ struct rule_dirs;
 struct progress_sink;
 
 enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
-
-/* The first statements of the report of a watched job. */
-struct report_head {
-	int64_t job_id;
-	const char *answer; /* one of analysis_answers */
-	const char *grade;  /* overall; NULL: none */
-	struct opt_f64 score;
-	const char *finding, *title; /* of the first one; NULL: no finding */
-};
 
 struct report_options {
 	const char *db;
@@ -60,9 +51,9 @@ struct report_options {
 	 * -errno with a text; what it adds lives until the report is written. */
 	int (*word)(void *arg, struct model *m, struct errtext *err);
 	void *word_arg;
-	/* Gets the head of each watched job before anything is shown; NULL: no callback. */
-	void (*on_head)(void *arg, const struct report_head *head);
-	void *on_head_arg;
+	/* Gets the heads of all watched jobs before anything is shown; NULL: no callback. */
+	void (*on_heads)(void *arg, const struct job_head *heads, size_t nr);
+	void *on_heads_arg;
 	const struct progress_sink *progress; /* NULL: no callback */
 };
 

@@ -40,7 +40,7 @@ static void put_legend(struct doc *d, const struct model *m)
 			"~ marks an estimate. To limit overhead, cachemon watched reads for %s of "
 			"the time, in randomly placed slices. The job's read calls, bytes, lookups "
 			"and hits are estimated from these slices, each with a 90 %% interval. "
-			"They are absent where that interval is too wide, and for files and "
+			"Estimates are absent where that interval is too wide, and for files and "
 			"directories. Figures without a mark are exact; >= marks a lower bound.",
 			show_ratio(share, false).s);
 	doc_para(d,
@@ -198,7 +198,9 @@ static void put_more_jobs(struct doc *d, const struct model *m, const struct mod
 			continue;
 		name = escape_inert_copy(m->jobs[i].name.data, m->jobs[i].name.len);
 		if (name)
-			doc_para(d, "Job %s of this run has a report of its own: --job.", name);
+			doc_para(d,
+				 "Job %s of this run has a report of its own: name it with --job.",
+				 name);
 		else
 			d->failed = true;
 		free(name);

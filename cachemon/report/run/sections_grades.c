@@ -45,7 +45,7 @@ static void put_how(struct doc_table *t, const struct analysis_grade grades[GRAD
 	for (int i = GRADE_HITS; out && i < GRADE_NR; i++) {
 		if (!grades[i].letter)
 			continue;
-		fprintf(out, "%s%s: %s", any ? "; " : "", grade_names[i], grades[i].formula);
+		fprintf(out, "%s%s: %s", any ? "; " : "", grade_titles[i], grades[i].formula);
 		any = true;
 	}
 	doc_cell_text(t, text_end(&b));
@@ -72,7 +72,7 @@ static bool small_part(const struct counts *c, const struct counts *job)
 void sections_directory_grades(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
-		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"HITS", DOC_LEFT},
+		{"DIRECTORY", DOC_OWN_LINE}, {"OVERALL", DOC_LEFT},  {"REUSE", DOC_LEFT},
 		{"PREFETCH", DOC_LEFT},	     {"EVICTION", DOC_LEFT}, {"STALL", DOC_LEFT},
 		{"HOW", DOC_WRAP},
 	};
@@ -160,7 +160,7 @@ void sections_grades(struct doc *d, const struct model *m, const struct model_jo
 		const struct analysis_grade *g = &a->grades[i];
 
 		scores[i] = show_double(g->score, 2);
-		grades[i] = (struct doc_grade){grade_names[i], g->letter, scores[i].s,
+		grades[i] = (struct doc_grade){grade_titles[i], g->letter, scores[i].s,
 					       g->formula ? g->formula : "-"};
 	}
 	doc_put_grades(d, grades, GRADE_NR);

@@ -116,7 +116,8 @@ static void put_losses(struct doc *d, const struct model_run *run)
 		struct opt_i64 value;
 		const char *meaning;
 	} lines[] = {
-		{"untracked pages", run->untracked_pages, "fate unknown: the page map was full"},
+		{"pages without state", run->untracked_pages,
+		 "fate unknown: the page map was full"},
 		{"page map full", run->chunk_full, "evictions and fates are lower bounds"},
 		{"file rows full", run->map_full,
 		 "file figures are lower bounds; job figures are complete"},

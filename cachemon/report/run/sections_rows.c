@@ -100,7 +100,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 		doc_para(d, "None.");
 	doc_put_table(d, &t);
 	if (nr_idle)
-		doc_para(d, "Not listed: %zu file%s without a page that was %sbrought in.", nr_idle,
+		doc_para(d, "Not listed: %zu file%s that had no page %sbrought in.", nr_idle,
 			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
 }
 

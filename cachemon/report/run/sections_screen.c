@@ -13,7 +13,7 @@
 #include "cachemon/report/run/prose.h"
 
 enum { JOBS_MAX = 3 };
-/* Two lines of a terminal, less what stands before them. */
+/* Two lines of a terminal, minus the text before them. */
 enum { TEXT_MAX = 148 };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
@@ -80,15 +80,37 @@ static char *limit_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
+/* "train (Slurm job 12, step batch, partition gpu)"; without a name what is in the brackets. */
+static char *slurm_text(const struct model_job *job)
+{
+	char *name = job->job_name.data ? prose_name(&job->job_name, PROSE_NAME_MAX) : NULL;
+	char *id = prose_name(&job->external_id, PROSE_NAME_MAX);
+	char *step = job->step.data ? prose_name(&job->step, PROSE_NAME_MAX) : NULL;
+	char *partition = job->partition.data ? prose_name(&job->partition, PROSE_NAME_MAX) : NULL;
+	char *ret = NULL;
+
+	text_print(&ret, "%s%sSlurm job %s%s%s%s%s%s", name ?: "", name ? " (" : "", id ?: "-",
+		   step ? ", step " : "", step ?: "", partition ? ", partition " : "",
+		   partition ?: "", name ? ")" : "");
+	free(name);
+	free(id);
+	free(step);
+	free(partition);
+	return ret;
+}
+
 /* The run's description: command, user, machine, time, limit. job: NULL: several different jobs. */
 static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
 {
+	static const struct bytes slurm = {"slurm", 5};
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);
 	bool started = job && !strncmp(job->selector.data ?: "", "command: ", strlen("command: "));
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
 		fact(&t, started ? "command" : "watched", prose_name(&what, TEXT_MAX));
+	if (job && bytes_equal(&job->kind, &slurm))
+		fact(&t, "job", slurm_text(job));
 	fact(&t, "started", started_text(m, whole));
 	if (job)
 		fact(&t, "limit", limit_text(m, job));
@@ -125,7 +147,7 @@ static char *waiting_text(const struct model *m, const struct model_job *job)
 	return ret;
 }
 
-/* "overall B 0.90, hits A 1.00, prefetch -" */
+/* "overall B 0.90, reuse A 1.00, prefetch -" */
 static char *grades_text(const struct analysis_job *a)
 {
 	struct text_builder b;
@@ -135,7 +157,7 @@ static char *grades_text(const struct analysis_job *a)
 		const struct analysis_grade *g = &a->grades[i];
 
 		/* The sentence above already has the overall score. */
-		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_names[i], g->letter ?: "-",
+		fprintf(out, "%s%s %s%s%s", i ? ", " : "", grade_titles[i], g->letter ?: "-",
 			i && g->letter ? " " : "",
 			i && g->letter ? show_double(g->score, 2).s : "");
 	}
@@ -195,17 +217,19 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
 }
 
-static void put_fixes(struct doc *d, const struct model *m, const struct model_job *job,
-		      size_t fixes)
+/* Returns their number. */
+static size_t put_fixes(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
 		{"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_LEFT}, {"", DOC_WRAP}};
 	struct doc_table t = DOC_TABLE("Fix first", columns);
 	const struct analysis_job *a = findings_of(m, job);
+	size_t nr = 0;
 
-	for (size_t i = 0; a && i < a->nr_fixes && i < fixes; i++)
-		put_fix(&t, &a->findings[i]);
+	for (; a && nr < a->nr_fixes && nr < SECTIONS_FIXES; nr++)
+		put_fix(&t, &a->findings[nr]);
 	doc_put_steps(d, &t);
+	return nr;
 }
 
 static void put_reads(struct doc *d, const struct model *m, const struct model_job *job, bool tight)
@@ -223,7 +247,7 @@ void sections_head(struct doc *d, const struct model *m, const struct model_job 
 	put_head(d, m, job, true);
 	sections_judgement(d, m, job);
 	put_figures(d, m, job, false);
-	put_fixes(d, m, job, SECTIONS_FIXES);
+	put_fixes(d, m, job);
 }
 
 static void put_caveats(struct doc *d, const struct model *m)
@@ -256,7 +280,7 @@ static size_t fixes_left(const struct model *m, const struct model_job *job, siz
 /* Commands to copy, and their purposes in a column. */
 static char *commands_text(const char *again, const char *full, const struct finding *f)
 {
-	/* With the path of a database in two of them the third would end too far to the right. */
+	/* The path of a database in two of them would move the third too far to the right. */
 	enum { NR = 3, WIDE_MOST = 56 };
 	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
 	char *commands[NR] = {NULL};
@@ -280,26 +304,6 @@ static char *commands_text(const char *again, const char *full, const struct fin
 		return text;
 	free(text);
 	return NULL;
-}
-
-/* again: what the command line says of the database, " --db run.db" or "". left: fixes not shown.
- */
-static void put_rest(struct doc *d, const struct model *m, const char *again, size_t left)
-{
-	char full[64] = "all of it";
-	const struct finding *f = NULL;
-	char *text;
-
-	for (size_t i = 0; i < m->nr_jobs && !f; i++)
-		f = first_fix(m, &m->jobs[i]);
-	if (left)
-		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
-	text = commands_text(again, full, f);
-	if (text)
-		doc_code(d, "shell", text);
-	else
-		d->failed = true;
-	free(text);
 }
 
 /* One of several. */
@@ -355,12 +359,11 @@ static bool not_started(const struct model *m, const struct model_job *job)
 	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
 }
 
-void sections_screen(struct doc *d, const struct model *m, const char *again, size_t fixes,
-		     bool tight)
+size_t sections_screen(struct doc *d, const struct model *m, bool tight)
 {
 	const struct model_job *job = model_main_job(m);
 	size_t watched = count_watched(m);
-	size_t shown = 0;
+	size_t shown = 0, fixes = 0;
 
 	put_title(d, m, job, watched);
 	put_head(d, m, watched < 2 ? job : NULL, false);
@@ -370,7 +373,7 @@ void sections_screen(struct doc *d, const struct model *m, const char *again, si
 		sections_judgement(d, m, job);
 		put_reads(d, m, job, tight);
 		put_figures(d, m, job, true);
-		put_fixes(d, m, job, fixes);
+		fixes = put_fixes(d, m, job);
 	}
 	for (size_t i = 0; watched > 1 && i < m->nr_jobs && shown < JOBS_MAX; i++) {
 		if (model_others(&m->jobs[i]))
@@ -382,5 +385,24 @@ void sections_screen(struct doc *d, const struct model *m, const char *again, si
 		doc_para(d, "%zu more %s: name one with --job.", watched - shown,
 			 watched - shown == 1 ? "job" : "jobs");
 	put_caveats(d, m);
-	put_rest(d, m, again, watched < 2 ? fixes_left(m, job, fixes) : 0);
+	return fixes;
+}
+
+void sections_screen_end(struct doc *d, const struct model *m, const char *again, size_t fixes)
+{
+	size_t left = count_watched(m) < 2 ? fixes_left(m, model_main_job(m), fixes) : 0;
+	char full[64] = "all of it";
+	const struct finding *f = NULL;
+	char *text;
+
+	for (size_t i = 0; i < m->nr_jobs && !f; i++)
+		f = first_fix(m, &m->jobs[i]);
+	if (left)
+		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
+	text = commands_text(again, full, f);
+	if (text)
+		doc_code(d, "shell", text);
+	else
+		d->failed = true;
+	free(text);
 }

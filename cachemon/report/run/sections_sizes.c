@@ -110,12 +110,12 @@ void sections_windows(struct doc *d, const struct model *m, const struct model_j
 enum { WAITS_FILES = 3 }; /* the pictures of files: those that were waited for longest */
 
 static void put_wait_bars(struct doc *d, struct arena *a, const struct model_waits *w,
-			  const char *id, const char *title)
+			  const struct counts *c, const char *id, const char *title)
 {
 	struct bars_shown shown;
 	struct bars b;
 
-	pictures_waits(a, w, &b, &shown);
+	pictures_waits(a, w, c, &b, &shown);
 	shown.id = id;
 	shown.title = title;
 	put_bars(d, a, &b, &shown);
@@ -164,8 +164,8 @@ static void put_file_waits(struct doc *d, struct arena *a, const struct model_jo
 			doc_para(d, "%s: not known, because %s.", title ? title : "",
 				 f->waits.absent);
 		else
-			put_wait_bars(d, a, &f->waits, pictures_text(a, "wait-lengths-%d", i + 1),
-				      title);
+			put_wait_bars(d, a, &f->waits, &f->counts,
+				      pictures_text(a, "wait-lengths-%d", i + 1), title);
 	}
 }
 
@@ -225,7 +225,7 @@ void sections_waits(struct doc *d, const struct model *m, const struct model_job
 	if (job->waits.absent) {
 		doc_para(d, "The lengths of waits are not known: %s.", job->waits.absent);
 	} else {
-		put_wait_bars(d, &a, &job->waits, "wait-lengths", "Lengths of waits");
+		put_wait_bars(d, &a, &job->waits, &job->counts, "wait-lengths", "Lengths of waits");
 		put_file_waits(d, &a, job);
 	}
 	d->failed = d->failed || a.failed;
@@ -238,10 +238,13 @@ void sections_curve(struct doc *d, const struct model *m, const struct model_job
 
 	if (!a)
 		return;
-	if (a->curve.there)
-		whatif_cache_picture(d, &a->curve);
-	else
+	if (!a->curve.there) {
 		doc_para(d, "There is no miss-ratio curve: %s", a->curve.absent);
+		return;
+	}
+	whatif_cache_picture(d, &a->curve);
+	doc_para(d, "Here a page that readahead brought counts as missed, so these are not the hit "
+		    "ratios of the run.");
 }
 
 void sections_readahead(struct doc *d, const struct model *m, const struct model_job *job)

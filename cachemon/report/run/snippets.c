@@ -14,6 +14,9 @@
 
 enum { MIB = 1 << 20 };
 
+/* Programs and libraries miss a few pages elsewhere. */
+#define DATASET_SHARE 0.8
+
 /* A word for a shell, quoted. 0, with *ret NULL if the bytes cannot be a word; -ENOMEM. */
 static int word_of(const char *data, size_t len, const char *suffix, char **ret)
 {
@@ -53,7 +56,37 @@ static bool is_below(const struct bytes *path, const struct bytes *directory)
 	       !memcmp(path->data, directory->data, directory->len);
 }
 
-/* The directory of the subject; for a job the one with the most misses. */
+static bool is_within(const struct bytes *path, const char *directory, size_t len)
+{
+	return path->data && path->len >= len && !memcmp(path->data, directory, len) &&
+	       (path->len == len || path->data[len] == '/' || directory[len - 1] == '/');
+}
+
+/* The deepest directory below which the job has nearly all of its misses; if that is the root, the
+ * directory with the most misses. */
+static int fill_dataset(const struct model_job *job, char **ret)
+{
+	const struct bytes *most = &job->directories[0].path;
+	int64_t all = 0;
+
+	for (size_t i = 0; i < job->nr_directories; i++)
+		all += job->directories[i].counts.c[C_misses];
+	if (!most->data)
+		return 0;
+	for (size_t len = most->len; len > 1;
+	     len = directory_len(&(struct bytes){most->data, len})) {
+		int64_t within = 0;
+
+		for (size_t i = 0; i < job->nr_directories; i++)
+			if (is_within(&job->directories[i].path, most->data, len))
+				within += job->directories[i].counts.c[C_misses];
+		if ((double)within >= DATASET_SHARE * (double)all)
+			return path_of(most, len, ret);
+	}
+	return path_of(most, most->len, ret);
+}
+
+/* The directory of the subject; for a job the one of its data. */
 static int fill_directory(const struct snippet_of *of, char **ret)
 {
 	const struct bytes *subject = &of->finding->subject;
@@ -65,10 +98,7 @@ static int fill_directory(const struct snippet_of *of, char **ret)
 	case SUBJECT_DEVICE: /* named by its mount point, else by its type */
 		return path_of(subject, subject->len, ret);
 	default:
-		if (!of->job->nr_directories)
-			return 0;
-		return path_of(&of->job->directories[0].path, of->job->directories[0].path.len,
-			       ret);
+		return of->job->nr_directories ? fill_dataset(of->job, ret) : 0;
 	}
 }
 
@@ -150,8 +180,8 @@ static struct opt_i64 uid_of_manager(const struct bytes *name)
 	return ret;
 }
 
-/* A unit is below slices only. Below anything else a directory with such a name belongs to a
- * container, or to the program of the unit, and no systemctl of this machine reaches it. */
+/* A unit is below slices only. Below anything else, a directory with such a name belongs to a
+ * container or to the unit's program, and no systemctl of this machine reaches it. */
 static struct unit unit_of(const struct bytes *at)
 {
 	static const char *const roots[] = {"/sys/fs/cgroup/memory/", "/sys/fs/cgroup/unified/",
@@ -267,11 +297,9 @@ static int fill_slurm_job(const struct snippet_of *of, char **ret)
 	return len ? word_of(id + 5, len, "", ret) : 0;
 }
 
-/*
- * The distinct pages that the job read, without those that it wrote. Pages that came back may be
- * pages that were written again, but no more than were written: then the value is the most that it
- * can be.
- */
+/* The distinct pages that the job read, without those that it wrote. Pages that came back may be
+ * pages that were written again, at most as many as were written: the value is then an upper
+ * bound. */
 static double data_bytes(const struct snippet_of *of)
 {
 	const struct counts *c = &of->job->counts;
@@ -322,7 +350,7 @@ static int fill_limit_now(const struct snippet_of *of, char **ret)
 	return limit->known ? number_of((double)limit->value, ret) : 0;
 }
 
-/* The first version of cgroups protects nothing. */
+/* cgroup v1 cannot protect memory. */
 static int fill_low(const struct snippet_of *of, char **ret)
 {
 	double bytes = data_bytes(of);

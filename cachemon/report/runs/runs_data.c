@@ -7,11 +7,8 @@
 
 static void put_finding(struct tree *t, const struct runs_job *j)
 {
-	if (!j->finding.data) {
-		tree_null(t, "first_finding");
+	if (!tree_opt_object(t, "first_finding", j->finding.data))
 		return;
-	}
-	tree_object(t, "first_finding");
 	tree_name(t, "id", &j->finding);
 	tree_name(t, "title", &j->title);
 	tree_end(t);

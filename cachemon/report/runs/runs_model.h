@@ -22,7 +22,7 @@ struct runs_job {
 	/* First statements of the report when the run ended; empty: it was not judged. */
 	struct bytes answer, letter, finding, title;
 	struct opt_f64 score;
-	/* Overall, by counters alone: that of a report knows the curve, too. */
+	/* The overall grade, from counters alone: a report's grade also uses the curve. */
 	struct opt_f64 counters_score;
 	char counters_letter; /* 0: none */
 	bool mapped;	      /* it reads through mappings: there is no hit ratio to show */

@@ -41,12 +41,9 @@ static void put_marks(struct tree *t, const struct job_curve *c)
 	for (int i = 0; i < CURVE_MARKS; i++) {
 		struct curve_point p;
 
-		if (marks[i].pages < 0) {
-			tree_null(t, marks[i].key);
+		if (!tree_opt_object(t, marks[i].key, marks[i].pages >= 0))
 			continue;
-		}
 		curve_at(&c->curve, marks[i].pages, &p);
-		tree_object(t, marks[i].key);
 		put_point(t, c, &p);
 		tree_end(t);
 	}
@@ -134,11 +131,8 @@ void whatif_cache_json(struct tree *t, const struct job_curve *c)
 	double distances[CURVE_DISTANCES];
 
 	tree_string(t, "absent", c->there ? NULL : c->absent);
-	if (!c->there) {
-		tree_null(t, "curve");
+	if (!tree_opt_object(t, "curve", c->there))
 		return;
-	}
-	tree_object(t, "curve");
 	put_sample(t, c);
 	put_model(t, &c->curve);
 	tree_double(t, "first_touch_ratio", c->curve.first_touch);

@@ -15,9 +15,9 @@ enum { MOST_FILES = 20 };
 
 static const char criterion[] =
 	"The best setting has the fewest waits among those that waste at most 10 % of what they "
-	"read, or no more than was wasted. For mapped files, whose use is not observed, it reads "
-	"at most 10 % more. Among settings within 1 % of it, the one that reads the fewest pages "
-	"wins.";
+	"read, or no more than the run wasted. For mapped files, whose use is not observed, it "
+	"reads at most 10 % more. Among settings within 1 % of it, the one that reads the fewest "
+	"pages wins.";
 
 static void setting_cell(struct doc_table *t, size_t candidate, int best)
 {

@@ -37,7 +37,7 @@ class Image:
             subprocess.run(["umount", "-l", self.mount], capture_output=True, check=False)
 
     def fill(self, leave_bytes=0):
-        """Fills all space except that; with 0 left, to the last block."""
+        """Fills all space except this much; with 0, to the last block."""
         space = os.statvfs(self.mount)
         with open(self.ballast, "ab", buffering=0) as f:
             left = space.f_bavail * space.f_frsize - leave_bytes

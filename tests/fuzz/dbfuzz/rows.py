@@ -78,7 +78,7 @@ def sizes(rng, seed, path):
 
 
 def many(rng, seed, path):
-    """Thousands of rows, all like one."""
+    """Thousands of copies of one row."""
     def change(db):
         table = rng.choice(list(seed.columns))
         columns = seed.columns[table]
@@ -196,7 +196,7 @@ def computed(rng, seed, path):
 
 
 def definitions(rng, seed, path):
-    """Rows of sqlite_schema: with another root, name, kind or text."""
+    """Changes rows of sqlite_schema: another root, name, kind or text."""
     write(path, seed.bytes)
     db = connect(path)
     db.execute("PRAGMA writable_schema = ON")

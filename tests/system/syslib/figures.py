@@ -195,7 +195,7 @@ def of_waits(histogram):
 
 
 def of_settings(settings):
-    """A figure that is an estimate under one setting is marked under all."""
+    """If a figure is an estimate with one setting, it is marked with all settings."""
     def mark(key):
         errors = [s[f"{key}_error"] for s in settings if s[key] is not None]
         return "~" * any(e is None or e > 0.5 for e in errors)

@@ -139,7 +139,8 @@ def cached_is_exact(world, stack, path, mount, type_, cover):
 
 
 def past_the_hooks(world, stack, how, path, size=BYTES):
-    """None of it is in any figure, no ratio has a denominator of 0, and its sum is reported."""
+    """No figure includes these reads, no ratio has a denominator of 0, and the sum of the reads is
+    reported."""
     told, job = measured(world, stack, how, path)
     t = job["totals"]
     for name in ("lookups", "misses", "read_bytes", "direct_read_bytes"):

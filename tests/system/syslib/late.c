@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The mistake that a tracer waits for: a program with file capabilities that drops them first and
- * forbids tracing only afterwards. Usage: late MICROSECONDS, the time between the two.
- */
+/* A program that makes the mistake that a tracer waits for: it has file capabilities, drops them
+ * first and forbids tracing only afterwards. Usage: late MICROSECONDS, the time between the two. */
 #define _GNU_SOURCE
 #include <linux/capability.h>
 #include <stdlib.h>

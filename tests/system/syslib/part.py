@@ -13,7 +13,7 @@ import traceback
 from .reclaimed import Reclaimed
 
 SKIP = 77
-TRIES = 3  # for a case whose pages the kernel took meanwhile
+TRIES = 3  # for a case whose pages the kernel evicted meanwhile
 
 
 class Failed(Exception):

@@ -32,8 +32,8 @@ def mapped_and_closed(w):
 
 @case()
 def mapped_then_read_by_a_link(w):
-    """Its first events are not from calls, and have the mapping's name; only the name used by
-    the later calls still exists."""
+    """The file's first events are not from calls, and have the mapping's name; only the name used
+    by the later calls still exists."""
     fd = w.open(f"{w.at.ext4}/f")
     touch(fd)
     os.close(fd)

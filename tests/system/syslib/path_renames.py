@@ -198,7 +198,7 @@ def deleted_after_reading(w):
 
 @case(warm_file)
 def deleted_that_was_warm(w):
-    """Its pages were cached before the run: they are not the job's."""
+    """The file's pages were cached before the run: they are not the job's."""
     fd = w.open(f"{w.at.ext4}/f")
     w.read(fd)
     key = identity(fd)

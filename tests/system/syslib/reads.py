@@ -45,7 +45,7 @@ def identity(file):
 
 
 def resident_pages(fd, first=0, pages=None):
-    """By mincore(2), for that many pages or all: pages in flight do not count."""
+    """Cached pages by mincore(2), of that many pages or of all: pages in flight do not count."""
     length = os.fstat(fd).st_size
     if not length:
         return 0

@@ -60,7 +60,7 @@ class Instance:
         write(f"{self.path}/trace", "")
 
     def lines(self):
-        """In order of time; they stay in the trace."""
+        """The events so far, in order of time; they stay in the trace."""
         with open(f"{self.path}/trace", encoding="utf-8", errors="replace") as f:
             yield from f
 

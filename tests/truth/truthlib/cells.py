@@ -14,7 +14,7 @@ REPEATS = 4
 class Outcome:
     """rows: (file, column, expected, got, difference) of the judged attempt."""
 
-    by_others = False  # skipped because of others whom the kernel names
+    by_others = False  # skipped because of other processes that the kernel names
 
     def __init__(self, status, notes=(), rows=(), attempts=1, absent=None, lacking=False):
         self.status = status  # passed, failed, absent (right except nulls with a reason), skipped
@@ -25,8 +25,8 @@ class Outcome:
         self.lacking = lacking  # skipped because of the machine, not because of a disturbance
 
     def left_out(self):
-        """The kernel skipped runs of programs, and cachemon reported it: fault/preempted.py
-        checks its figures in that case."""
+        """The kernel skipped runs of programs, and cachemon reported that: fault/preempted.py
+        checks the figures of that case."""
         return any(note.startswith("losses.recursion_misses") for note in self.notes)
 
     def wrong(self):

@@ -120,15 +120,15 @@ def left(want, got):
 
 
 def nearly_all(pages, want):
-    """The range for a cause that took at least 99 % of the pages; at least one page in any case."""
+    """The range for a cause that evicted at least 99 % of the pages, and at least one page."""
     if pages is None:
         return [1, want["expect"]["lookups"]]
     return [max(1, math.ceil(0.99 * pages)), max(1, pages)]
 
 
 def nearly_all_by(by, *causes):
-    """Whether these causes took the share of nearly_all() of the pages that the kernel saw
-    leave."""
+    """Whether these causes evicted at least the share of nearly_all() of the pages that the kernel
+    saw leave."""
     return sum(by[cause] for cause in causes) >= nearly_all(sum(by.values()), None)[0]
 
 
@@ -180,8 +180,8 @@ class Kswapd(Cell):
         return by["kswapd"] and nearly_all_by(by, "kswapd", "direct")
 
     def more(self, expectation, job):
-        """kswapd took no more of this file than of all files by the kernel's own count, and
-        together with direct reclaim at least 99 % of the evictions."""
+        """kswapd evicted no more pages of this file than of all files by the kernel's own count,
+        and together with direct reclaim at least 99 % of all evicted pages."""
         rows, stolen = [], expectation["values"]["pgsteal_kswapd"]
         for want, totals in job_files(expectation, job):
             name, got = os.path.basename(want["path"]), compare.columns(totals)

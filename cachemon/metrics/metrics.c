@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/escape.h"
+#include "cachemon/base/hash.h"
+#include "cachemon/base/text_builder.h"
+#include "cachemon/base/vec.h"
+#include "cachemon/metrics/metrics.h"
+
+/* A longer value of a label is cut. */
+enum { LABEL_MAX = 128 };
+
+enum kind {
+	COUNTER,
+	COUNTER_NS, /* nanoseconds, written as seconds */
+	GAUGE,
+};
+
+/* A family; the lines of one family follow each other. */
+struct line {
+	const char *family; /* without "cachemon_job_" and "_total" */
+	const char *help;
+	const int *terms; /* SUM_OF() */
+	enum kind kind;
+	bool by_mount;
+	const char *label, *value; /* NULL: none */
+};
+
+static const struct line lines[] = {
+	{"read_calls", "Buffered read calls", SUM_OF(C_read_calls), COUNTER, true, NULL, NULL},
+	{"read_bytes", "Bytes that buffered read calls returned", SUM_OF(C_read_bytes), COUNTER,
+	 true, NULL, NULL},
+	{"direct_read_calls", "Read calls that bypass the page cache", SUM_OF(C_direct_read_calls),
+	 COUNTER, true, NULL, NULL},
+	{"direct_read_bytes", "Bytes that direct reads returned", SUM_OF(C_direct_read_bytes),
+	 COUNTER, true, NULL, NULL},
+	{"lookups", "Pages that read calls looked up in the page cache", SUM_OF(C_lookups), COUNTER,
+	 true, NULL, NULL},
+	{"hits", "Lookups that found the page in the cache", SUM_OF(TERMS_hits), COUNTER, true,
+	 NULL, NULL},
+	{"delayed_hits", "Hits that waited for the page to be read", SUM_OF(C_delayed_hits),
+	 COUNTER, false, NULL, NULL},
+	{"misses", "Pages that read calls asked for and did not find in the cache",
+	 SUM_OF(C_misses), COUNTER, true, NULL, NULL},
+	{"prefetched_pages", "Pages read before a call asked for them",
+	 SUM_OF(TERMS_prefetched_pages), COUNTER, true, NULL, NULL},
+	{"prefetch_origin_pages", "Prefetched pages, by what read them", SUM_OF(C_prefetched_sync),
+	 COUNTER, false, "origin", "sync"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_async), COUNTER, false, "origin",
+	 "async"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_willneed), COUNTER, false, "origin",
+	 "willneed"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_readahead2), COUNTER, false, "origin",
+	 "readahead2"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_mmap_around), COUNTER, false, "origin",
+	 "mmap_around"},
+	{"prefetch_fate_pages", "Prefetched pages, by their fate", SUM_OF(C_used), COUNTER, false,
+	 "fate", "used"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_used_late), COUNTER, false, "fate", "used_late"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_evicted_unused), COUNTER, false, "fate",
+	 "evicted_unused"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_untracked), COUNTER, false, "fate", "untracked"},
+	{"prefetch_resident_unused_pages", "Prefetched pages in the cache that nobody has used yet",
+	 SUM_OF(C_resident_unused), GAUGE, false, NULL, NULL},
+	{"demand_pages", "Pages read because a call asked for them", SUM_OF(C_demand_pages),
+	 COUNTER, false, NULL, NULL},
+	{"written_pages", "Pages added to the cache by writes", SUM_OF(C_written_pages), COUNTER,
+	 false, NULL, NULL},
+	{"windows", "Readahead windows, by kind", SUM_OF(C_windows_sync), COUNTER, false, "kind",
+	 "sync"},
+	{"windows", NULL, SUM_OF(C_windows_async), COUNTER, false, "kind", "async"},
+	{"windows", NULL, SUM_OF(C_windows_forced), COUNTER, false, "kind", "forced"},
+	{"evicted_pages", "Pages that left the cache", SUM_OF(TERMS_evicted_pages), COUNTER, true,
+	 NULL, NULL},
+	{"eviction_cause_pages", "Pages that left the cache, by cause",
+	 SUM_OF(C_evicted_reclaim_kswapd), COUNTER, false, "cause", "reclaim_kswapd"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_direct), COUNTER, false, "cause",
+	 "reclaim_direct"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_memcg), COUNTER, false, "cause",
+	 "reclaim_memcg"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontneed), COUNTER, false, "cause",
+	 "dontneed"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_drop_caches), COUNTER, false, "cause",
+	 "drop_caches"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_truncate), COUNTER, false, "cause",
+	 "truncate"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_direct_io), COUNTER, false, "cause",
+	 "direct_io"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_invalidate), COUNTER, false, "cause",
+	 "invalidate"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontcache), COUNTER, false, "cause",
+	 "dontcache"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_other), COUNTER, false, "cause", "other"},
+	{"refaults", "Pages that came back after they had left the cache", SUM_OF(C_refaults),
+	 COUNTER, true, NULL, NULL},
+	{"refault_misses", "Refaults that a read call missed", SUM_OF(C_refault_misses), COUNTER,
+	 false, NULL, NULL},
+	{"faults", "Page faults of file mappings, by kind", SUM_OF(C_faults_major), COUNTER, false,
+	 "kind", "major"},
+	{"faults", NULL, SUM_OF(C_faults_minor), COUNTER, false, "kind", "minor"},
+	{"stall_seconds", "Time that tasks slept until a page was read", SUM_OF(C_stall_ns),
+	 COUNTER_NS, true, NULL, NULL},
+	{"stalls", "Sleeps until a page was read", SUM_OF(C_stalls), COUNTER, true, NULL, NULL},
+};
+enum { NR_LINES = sizeof(lines) / sizeof(lines[0]) };
+
+struct past {
+	char *series;
+	int64_t value;
+};
+
+struct metrics {
+	struct hash_index index; /* of past */
+	struct past *past;
+	size_t nr, room;
+};
+
+struct metrics *metrics_new(void)
+{
+	return calloc(1, sizeof(struct metrics));
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->nr; i++)
+		free(m->past[i].series);
+	free(m->past);
+	hash_index_free(&m->index);
+	free(m);
+}
+
+/* The place of the value that was written before, or NULL: no memory. Takes the text. */
+static int64_t *past_of(struct metrics *m, char *series)
+{
+	uint64_t hash = hash_bytes(0, series, strlen(series));
+
+	if (m->nr)
+		for (size_t at = 0, row; hash_index_next(&m->index, hash, &at, &row);)
+			if (strcmp(m->past[row].series, series) == 0) {
+				free(series);
+				return &m->past[row].value;
+			}
+	if (vec_reserve(m->past, m->room, m->nr + 1) || hash_index_reserve(&m->index, m->nr + 1)) {
+		free(series);
+		return NULL;
+	}
+	m->past[m->nr] = (struct past){.series = series};
+	hash_index_put(&m->index, hash, m->nr);
+	return &m->past[m->nr++].value;
+}
+
+/* Cuts whole characters; bytes that are no UTF-8 become "?". */
+static void write_label(FILE *out, const char *name, const char *value)
+{
+	size_t len = strlen(value), used = 0, step;
+	uint32_t cp;
+
+	fprintf(out, "%s=\"", name);
+	for (size_t i = 0; i < len; i += step ? step : 1) {
+		step = escape_decode(value + i, len - i, &cp);
+		used += step ? step : 1;
+		if (used > LABEL_MAX)
+			break;
+		if (!step)
+			fputc('?', out);
+		else if (value[i] == '\n')
+			fputs("\\n", out);
+		else if (value[i] == '"' || value[i] == '\\')
+			fprintf(out, "\\%c", value[i]);
+		else
+			fwrite(value + i, 1, step, out);
+	}
+	fputc('"', out);
+}
+
+struct label {
+	const char *name, *value;
+};
+
+/* Labels without a value are left out. */
+static void write_series(FILE *out, const char *name, const struct label *labels, size_t nr)
+{
+	const char *sep = "{";
+
+	fputs(name, out);
+	for (size_t i = 0; i < nr; i++) {
+		if (!labels[i].name || !labels[i].value)
+			continue;
+		fputs(sep, out);
+		write_label(out, labels[i].name, labels[i].value);
+		sep = ",";
+	}
+	if (*sep == ',')
+		fputc('}', out);
+}
+
+static int write_value(struct metrics *m, FILE *out, const char *name, enum kind kind,
+		       const struct label *labels, size_t nr, int64_t value)
+{
+	struct text_builder b;
+	char *series;
+	int64_t *past;
+
+	if (text_begin(&b))
+		write_series(b.out, name, labels, nr);
+	series = text_end(&b);
+	if (!series)
+		return -ENOMEM;
+	fprintf(out, "%s ", series);
+	if (kind == GAUGE) {
+		free(series);
+	} else {
+		past = past_of(m, series);
+		if (!past)
+			return -ENOMEM;
+		if (value < *past)
+			value = *past;
+		*past = value;
+	}
+	if (kind == COUNTER_NS)
+		fprintf(out, "%" PRId64 ".%09" PRId64 "\n", value / 1000000000, value % 1000000000);
+	else
+		fprintf(out, "%" PRId64 "\n", value);
+	return 0;
+}
+
+static void write_head(FILE *out, const char *name, const char *help, enum kind kind)
+{
+	fprintf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
+		kind == GAUGE ? "gauge" : "counter");
+}
+
+/* A family that begins with its first series. */
+struct family {
+	struct metrics *m;
+	FILE *out;
+	const char *name, *help;
+	enum kind kind;
+	bool begun;
+	int ret;
+};
+
+static void add(struct family *f, struct opt_i64 value, const struct label *labels, size_t nr)
+{
+	if (!value.known)
+		return;
+	if (!f->begun)
+		write_head(f->out, f->name, f->help, f->kind);
+	f->begun = true;
+	if (!f->ret)
+		f->ret = write_value(f->m, f->out, f->name, f->kind, labels, nr, value.value);
+}
+
+static void add_of_mount(struct family *f, const struct metrics_job *job, const char *mount,
+			 const struct counts *counts, const struct line *line)
+{
+	add(f, counts_sum(counts, line->terms),
+	    (struct label[]){{"manager", job->manager}, {"jobid", job->jobid}, {"mount", mount}},
+	    3);
+}
+
+/* A series for each distinct mount point; all else of the job is that of "". */
+static void add_mounts(struct family *f, const struct metrics_job *job, const struct line *line)
+{
+	const struct metrics_mount *mounts = job->mounts;
+	struct counts rest = job->counts;
+	bool any = false;
+
+	for (size_t i = 0; i < job->nr_mounts; i++) {
+		struct counts sum;
+		size_t first = 0;
+
+		if (!mounts[i].mount)
+			continue;
+		counts_subtract(&rest, &mounts[i].counts);
+		while (!mounts[first].mount || strcmp(mounts[first].mount, mounts[i].mount) != 0)
+			first++;
+		if (first < i)
+			continue;
+		sum = mounts[i].counts;
+		for (size_t j = i + 1; j < job->nr_mounts; j++)
+			if (mounts[j].mount && !strcmp(mounts[j].mount, mounts[i].mount))
+				counts_add(&sum, &mounts[j].counts);
+		add_of_mount(f, job, mounts[i].mount, &sum, line);
+		any = true;
+	}
+	if (!any || counts_any(&rest))
+		add_of_mount(f, job, "", &rest, line);
+}
+
+static int write_line_family(struct metrics *m, const struct metrics_node *node, FILE *out,
+			     size_t *at)
+{
+	const struct line *first = &lines[*at];
+	char name[64];
+	struct family f = {.m = m, .out = out, .name = name, .help = first->help};
+
+	f.kind = first->kind;
+	snprintf(name, sizeof(name), "cachemon_job_%s%s", first->family,
+		 first->kind == GAUGE ? "" : "_total");
+	for (; *at < NR_LINES && !strcmp(lines[*at].family, first->family); ++*at)
+		for (size_t j = 0; j < node->nr_jobs; j++) {
+			const struct metrics_job *job = &node->jobs[j];
+			const struct line *line = &lines[*at];
+
+			if (line->by_mount)
+				add_mounts(&f, job, line);
+			else
+				add(&f, counts_sum(&job->counts, line->terms),
+				    (struct label[]){{"manager", job->manager},
+						     {"jobid", job->jobid},
+						     {line->label, line->value}},
+				    3);
+		}
+	return f.ret;
+}
+
+static int write_jobs(struct metrics *m, const struct metrics_node *node, FILE *out)
+{
+	struct family info = {.m = m, .out = out, .name = "cachemon_job_info", .kind = GAUGE};
+	struct family running = {.m = m, .out = out, .name = "cachemon_job_running", .kind = GAUGE};
+	struct family processes = {
+		.m = m, .out = out, .name = "cachemon_job_processes", .kind = GAUGE};
+	struct family cpu = {
+		.m = m, .out = out, .name = "cachemon_job_cpu_seconds_total", .kind = COUNTER_NS};
+	const struct opt_i64 one = {1, true};
+
+	info.help = "The user and the name of a job";
+	running.help = "1 while the job is watched, 0 when it has ended";
+	processes.help = "Running processes of the job";
+	cpu.help = "CPU time of the job";
+	/* The lines of a family follow each other, so the jobs are visited for each. */
+	for (size_t i = 0; i < node->nr_jobs; i++)
+		add(&info, one,
+		    (struct label[]){{"manager", node->jobs[i].manager},
+				     {"jobid", node->jobs[i].jobid},
+				     {"user", node->jobs[i].user},
+				     {"name", node->jobs[i].name},
+				     {"step", node->jobs[i].step},
+				     {"partition", node->jobs[i].partition}},
+		    6);
+#define FOR_JOBS(family, expression)                                                               \
+	for (size_t i = 0; i < node->nr_jobs; i++) {                                               \
+		const struct metrics_job *job = &node->jobs[i];                                    \
+		add(family, expression,                                                            \
+		    (struct label[]){{"manager", job->manager}, {"jobid", job->jobid}}, 2);        \
+	}
+	FOR_JOBS(&running, ((struct opt_i64){job->running, true}))
+	FOR_JOBS(&processes, job->processes)
+	FOR_JOBS(&cpu, job->cpu_ns)
+#undef FOR_JOBS
+	return info.ret | running.ret | processes.ret | cpu.ret ? -ENOMEM : 0;
+}
+
+static int write_own(struct metrics *m, const struct metrics_node *node, FILE *out)
+{
+	struct family build = {.m = m, .out = out, .name = "cachemon_build_info", .kind = GAUGE};
+	struct family live = {.m = m, .out = out, .name = "cachemon_probe_live", .kind = GAUGE};
+	struct family losses = {.m = m, .out = out, .name = "cachemon_losses_total"};
+	struct family cpu = {
+		.m = m, .out = out, .name = "cachemon_cpu_seconds_total", .kind = COUNTER_NS};
+
+	build.help = "The version of cachemon";
+	live.help = "1 if this role of the probes is attached, 0 if it is not";
+	losses.help = "Events that were not recorded, by kind";
+	cpu.help = "CPU time that measuring takes: probes in the jobs, and the collector itself";
+	add(&build, (struct opt_i64){1, true}, (struct label[]){{"version", node->version}}, 1);
+	for (size_t i = 0; i < node->nr_probes; i++)
+		add(&live, (struct opt_i64){node->probes[i].live, true},
+		    (struct label[]){{"role", node->probes[i].role}}, 1);
+	for (size_t i = 0; i < node->nr_losses; i++)
+		add(&losses, (struct opt_i64){(int64_t)node->losses[i].count, true},
+		    (struct label[]){{"kind", node->losses[i].kind}}, 1);
+	add(&cpu, node->probe_cpu_ns, (struct label[]){{"kind", "probes"}}, 1);
+	add(&cpu, node->collector_cpu_ns, (struct label[]){{"kind", "collector"}}, 1);
+	return build.ret | live.ret | losses.ret | cpu.ret ? -ENOMEM : 0;
+}
+
+int metrics_write(struct metrics *m, const struct metrics_node *node, FILE *out)
+{
+	int ret = write_own(m, node, out);
+
+	if (!ret)
+		ret = write_jobs(m, node, out);
+	for (size_t at = 0; !ret && at < NR_LINES;)
+		ret = write_line_family(m, node, out, &at);
+	return ret;
+}

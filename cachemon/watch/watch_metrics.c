@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The figures of a run for a monitoring system: a file that is replaced while the run goes on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/access/access.h"
+#include "cachemon/access/publish.h"
+#include "cachemon/account/ledger_rows.h"
+#include "cachemon/metrics/metrics.h"
+#include "cachemon/watch/watch_run.h"
+
+/* A scraper does not look more often, and each time costs a rename. */
+#define EVERY_NS 1000000000ULL
+
+enum { LOSSES = 6 };
+
+struct watch_metrics {
+	struct metrics *metrics;
+	uint64_t written_ns; /* CLOCK_MONOTONIC */
+	bool complained;
+};
+
+static const char *name_of(const struct watch_run *run)
+{
+	return run->o->job ?: run->selector.name;
+}
+
+/* Pids and paths would make a series for each run. */
+static const char *id_of(const struct watch_run *run)
+{
+	static const char *const without[] = {"command", "pid", "cgroup"};
+	const struct selector_identity *is = &run->selector.identity;
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		if (strcmp(is->kind, without[i]) == 0)
+			return name_of(run);
+	return is->id ?: name_of(run);
+}
+
+/* Only counts taken all the time: an estimate is not a counter. */
+static void take_counts(const struct watch_run *run, const struct counters *total,
+			struct counts *ret)
+{
+	*ret = (struct counts){.sliced = run->sliced};
+	for (int c = 0; c < C_NR; c++) {
+		enum counter_group group = counter_group((enum counter)c);
+
+		ret->c[c] = total->c[c];
+		ret->known[c] =
+			run->plan.measured[group] && !(group == GROUP_STALL && run->stalls_unknown);
+	}
+	if (run->sliced || run->slices)
+		counts_slice(ret, NULL, false);
+}
+
+static struct opt_i64 known_if_positive(int64_t value)
+{
+	return (struct opt_i64){value, value >= 0};
+}
+
+static int write_metrics(struct watch_run *run, const struct sample *s, bool last, FILE *out)
+{
+	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
+	const struct loss_counts *lost = &s->losses;
+	struct metrics_loss losses[LOSSES] = {
+		{"files", lost->map_full},	    {"page_state", lost->chunk_full},
+		{"names", lost->ring_drops},	    {"tasks", lost->state_drops},
+		{"refaults", lost->ghosts_dropped}, {"advice", lost->advice_full},
+	};
+	struct metrics_probe probes[ROLE_NR];
+	size_t nr = ledger_nr_filesystems(run->ledger);
+	struct metrics_mount *mounts = calloc(nr, sizeof(*mounts));
+	struct metrics_job of = {
+		.manager = run->selector.identity.kind,
+		.jobid = id_of(run),
+		.name = name_of(run),
+		.step = run->selector.identity.step,
+		.partition = run->selector.identity.partition,
+		.running = !last,
+		.cpu_ns = {(int64_t)job->facts.cpu_ns, true},
+		.processes = {(int64_t)job->facts.alive, true},
+		.mounts = mounts,
+		.nr_mounts = nr,
+	};
+	struct metrics_node node = {
+		.version = CACHEMON_VERSION,
+		.probes = probes,
+		.nr_probes = ROLE_NR,
+		.losses = losses,
+		.nr_losses = LOSSES,
+		.probe_cpu_ns = known_if_positive(s->cost.probe_cpu_ns),
+		.collector_cpu_ns = {(int64_t)s->cost.collector_cpu_ns, true},
+		.jobs = &of,
+		.nr_jobs = 1,
+	};
+	int64_t uid = run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
+	char user[256];
+	int r;
+
+	if (!mounts)
+		return -ENOMEM;
+	if (uid >= 0) {
+		invoker_user_name((uid_t)uid, user, sizeof(user));
+		of.user = user;
+	}
+	for (int i = 0; i < ROLE_NR; i++)
+		probes[i] = (struct metrics_probe){probe_role_name(i),
+						   run->plan.choices[i].state == PROBE_LIVE};
+	for (size_t i = 0; i < nr; i++) {
+		const struct ledger_filesystem *f = ledger_filesystem(run->ledger, i);
+
+		mounts[i].mount = f->mount;
+		take_counts(run, &f->total, &mounts[i].counts);
+	}
+	take_counts(run, &job->total, &of.counts);
+	r = metrics_write(run->metrics->metrics, &node, out);
+	free(mounts);
+	return r;
+}
+
+static int replace_file(struct watch_run *run, const struct sample *s, bool last,
+			struct errtext *err)
+{
+	struct access saved;
+	struct output o;
+	int r = access_enter(&run->invoker, &saved);
+
+	if (r)
+		return errtext_set(err, r, "cannot act as user %u: %s", run->invoker.uid,
+				   strerror(-r));
+	r = publish_open(run->o->metrics_file, &o, err);
+	if (!r) {
+		r = write_metrics(run, s, last, o.out);
+		if (r) {
+			publish_abort(&o);
+			errtext_set(err, r, "out of memory");
+		} else {
+			r = publish_replace(&o, err);
+		}
+	}
+	access_leave(&saved);
+	return r;
+}
+
+int watch_metrics_begin(struct watch_run *run, struct errtext *err)
+{
+	run->metrics = calloc(1, sizeof(*run->metrics));
+	if (run->metrics)
+		run->metrics->metrics = metrics_new();
+	return run->metrics && run->metrics->metrics ? 0
+						     : errtext_set(err, -ENOMEM, "out of memory");
+}
+
+void watch_metrics_take(struct watch_run *run, const struct sample *s, bool last)
+{
+	struct watch_metrics *m = run->metrics;
+	struct errtext err;
+
+	if (!m || (!last && s->end_ns - m->written_ns < EVERY_NS))
+		return;
+	m->written_ns = s->end_ns;
+	if (replace_file(run, s, last, &err))
+		watch_complain(&m->complained, err.text);
+	else
+		m->complained = false;
+}
+
+void watch_metrics_end(struct watch_run *run)
+{
+	if (run->metrics)
+		metrics_free(run->metrics->metrics);
+	free(run->metrics);
+	run->metrics = NULL;
+}

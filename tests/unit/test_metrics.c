@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The text for a monitoring system: labels, absent series, sums of mounts, counters that never
+ * fall.
+ * LINK: metrics */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/base/text_builder.h"
+#include "cachemon/metrics/metrics.h"
+
+static char *written(struct metrics *m, const struct metrics_job *jobs, size_t nr)
+{
+	const struct metrics_node node = {.version = "1", .jobs = jobs, .nr_jobs = nr};
+	struct text_builder b;
+	char *text;
+
+	assert_non_null(text_begin(&b));
+	assert_int_equal(metrics_write(m, &node, b.out), 0);
+	text = text_end(&b);
+	assert_non_null(text);
+	return text;
+}
+
+static void know_all(struct counts *c)
+{
+	for (int i = 0; i < C_NR; i++)
+		c->known[i] = true;
+}
+
+/* Lines that begin with that text. */
+static size_t count_lines(const char *text, const char *begin)
+{
+	size_t nr = 0;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		nr += strncmp(line, begin, strlen(begin)) == 0;
+		if (!*line)
+			break;
+	}
+	return nr;
+}
+
+static void assert_line(const char *text, const char *line)
+{
+	if (count_lines(text, line) != 1)
+		fail_msg("not once: %s\n%s", line, text);
+}
+
+static void test_labels(void **state)
+{
+	struct metrics *m = metrics_new();
+	char longest[200];
+	struct metrics_job job = {.manager = "slurm", .jobid = "1\"\\\n\xff", .name = longest};
+	char *text;
+
+	(void)state;
+	/* 127 bytes, then a character of two that does not fit. */
+	memset(longest, 'x', sizeof(longest));
+	strcpy(longest + 127, "\xc3\xa9");
+	text = written(m, &job, 1);
+	longest[127] = 0;
+	assert_non_null(strstr(text, "{manager=\"slurm\",jobid=\"1\\\"\\\\\\n?\",name=\""));
+	assert_non_null(strstr(text, longest));
+	assert_null(strstr(text, "\xc3"));
+	/* No user is known: there is no such label. */
+	assert_null(strstr(text, "user="));
+	free(text);
+	metrics_free(m);
+}
+
+static void test_absent(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_job job = {.manager = "unit", .jobid = "a"};
+	char *text;
+
+	(void)state;
+	job.counts.known[C_misses] = true;
+	job.counts.c[C_misses] = 3;
+	text = written(m, &job, 1);
+	assert_line(text, "cachemon_job_misses_total{manager=\"unit\",jobid=\"a\",mount=\"\"} 3\n");
+	assert_null(strstr(text, "lookups"));
+	assert_null(strstr(text, "stall"));
+	assert_null(strstr(text, "cachemon_job_cpu_seconds_total"));
+	free(text);
+	metrics_free(m);
+}
+
+static void test_mounts_add_up(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_mount mounts[] = {
+		{.mount = "/data"}, {.mount = NULL}, {.mount = "/"}, {.mount = "/data"}};
+	struct metrics_job job = {
+		.manager = "unit", .jobid = "a", .mounts = mounts, .nr_mounts = 4};
+	char *text;
+
+	(void)state;
+	know_all(&job.counts);
+	job.counts.c[C_misses] = 1 + 2 + 4 + 8 + 16;
+	for (int i = 0; i < 4; i++) {
+		know_all(&mounts[i].counts);
+		mounts[i].counts.c[C_misses] = 1 << i;
+	}
+	text = written(m, &job, 1);
+	assert_int_equal(count_lines(text, "cachemon_job_misses_total{"), 3);
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"/data\"} 9\n"));
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"/\"} 4\n"));
+	/* The mount without a name, and what no mount has. */
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"\"} 18\n"));
+	free(text);
+	metrics_free(m);
+}
+
+static void test_never_falls(void **state)
+{
+	static const struct {
+		int64_t count;
+		const char *counter, *gauge;
+	} steps[] = {{5, "5", "5"}, {3, "5", "3"}, {5, "5", "5"}, {7, "7", "7"}};
+	struct metrics *m = metrics_new();
+	struct metrics_job job = {.manager = "unit", .jobid = "a"};
+	char line[160];
+
+	(void)state;
+	know_all(&job.counts);
+	for (size_t i = 0; i < 4; i++) {
+		char *text;
+
+		job.counts.c[C_written_pages] = job.counts.c[C_resident_unused] = steps[i].count;
+		text = written(m, &job, 1);
+		snprintf(line, sizeof(line),
+			 "cachemon_job_written_pages_total{manager=\"unit\",jobid=\"a\"} %s\n",
+			 steps[i].counter);
+		assert_line(text, line);
+		snprintf(line, sizeof(line),
+			 "cachemon_job_prefetch_resident_unused_pages{manager=\"unit\","
+			 "jobid=\"a\"} %s\n",
+			 steps[i].gauge);
+		assert_line(text, line);
+		free(text);
+	}
+	metrics_free(m);
+}
+
+static void test_seconds(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_job job = {.manager = "unit", .jobid = "a", .cpu_ns = {12000000034, true}};
+	char *text = written(m, &job, 1);
+
+	(void)state;
+	assert_line(text, "cachemon_job_cpu_seconds_total{manager=\"unit\",jobid=\"a\"} "
+			  "12.000000034\n");
+	free(text);
+	metrics_free(m);
+}
+
+/* Each family has one head, its lines follow each other, and no series appears twice. */
+static void test_families(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_mount mounts[] = {{.mount = "/a"}, {.mount = "/b"}};
+	struct metrics_job jobs[] = {
+		{.manager = "slurm", .jobid = "1", .mounts = mounts, .nr_mounts = 2},
+		{.manager = "slurm", .jobid = "2"},
+	};
+	char *text, family[80] = "", *series[400], *at;
+	size_t nr = 0;
+
+	(void)state;
+	know_all(&jobs[0].counts);
+	know_all(&jobs[1].counts);
+	know_all(&mounts[0].counts);
+	know_all(&mounts[1].counts);
+	text = written(m, jobs, 2);
+	for (char *line = strtok_r(text, "\n", &at); line; line = strtok_r(NULL, "\n", &at)) {
+		if (sscanf(line, "# TYPE %79s", family) == 1 || line[0] == '#')
+			continue;
+		assert_memory_equal(line, family, strlen(family));
+		assert_true(line[strlen(family)] == '{' || line[strlen(family)] == ' ');
+		*strrchr(line, ' ') = 0;
+		for (size_t i = 0; i < nr; i++)
+			assert_string_not_equal(series[i], line);
+		assert_true(nr < 400);
+		series[nr++] = line;
+	}
+	assert_true(nr > 2 * 40);
+	free(text);
+	metrics_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_labels),	      cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_never_falls),
+		cmocka_unit_test(test_seconds),	      cmocka_unit_test(test_families),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
