@@ -3,10 +3,12 @@
 """`cachemon report` on terminals: one screen that leaves the prompt in view, everything through
 the user's pager, and the complete text otherwise."""
 
+import glob
 import html
 import lzma
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -79,6 +81,31 @@ def one_screen(world, stack):
         for finding in re.findall(r"^\d\. .*\[([a-z-]+)\]$", seen, re.M):
             explained = subprocess.run([world.cachemon, "explain", finding], capture_output=True, check=False)
             equal(f"explain {finding}", explained.returncode, 0)
+
+
+@part.case
+def title_of_a_run_over_its_budget(world, stack):
+    """Why it cost more gives way to the title; a larger screen has both."""
+    path = os.path.join(world.work, "over.db")
+    shutil.copy(world.db, path)
+    with sqlite3.connect(path) as db:
+        # As watch would, which only root can run.
+        version, = db.execute("PRAGMA user_version").fetchone()
+        for migration in sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql")))[version:]:
+            with open(migration, encoding="utf-8") as f:
+                db.executescript(f.read())
+            version += 1
+        db.execute(f"PRAGMA user_version = {version}")
+        db.execute("UPDATE run SET cost_budget = 0.01, cost_share = 0.2, cost_budget_kept = 0, "
+                   "cost_pages_ns = 9000000000")
+    for rows, whole in ((24, False), (60, True)):
+        terminal = Terminal(stack, world.work, 80, rows)
+        terminal.type("clear; " + world.cachemon + " report over.db --run 1")
+        seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt")
+        check(seen.startswith("cachemon: run 1, job "), f"{rows} lines: the title is gone:\n{seen}")
+        words = " ".join(seen.split())
+        check("Measuring cost 20.0 % of the job's CPU time, over the budget of 1.0 %." in words and "Gain: " in words, seen)
+        equal(f"{rows} lines: why", "The largest part is for pages" in words, whole)
 
 
 @part.case

@@ -235,28 +235,27 @@ static const char *costs_most(const struct model_run *run, const char **ret_do)
 	return what;
 }
 
-/* That the overhead exceeded its budget, the cause, and what to do; false: within budget. */
-static bool say_budget(FILE *out, const char *lead, const struct model_run *run)
+/* That the overhead exceeded its budget, and if why, the cause and what to do. */
+static void say_budget(FILE *out, const struct model_run *run, bool why)
 {
 	bool allowed = run->cost_share.known && run->cost_share.value <= 1;
 	const char *todo, *what;
 
 	if (!run->budget_kept.known || run->budget_kept.value)
-		return false;
+		return;
+	fprintf(out, " Measuring cost %s of the job's CPU time, over the budget of %s.",
+		show_ratio(run->cost_share, false).s, show_ratio(run->cost_budget, false).s);
+	if (!why)
+		return;
 	what = costs_most(run, &todo);
-	fprintf(out,
-		"%sMeasuring cost %s of the job's CPU time, over the budget of %s. The largest "
-		"part is for %s.",
-		lead, show_ratio(run->cost_share, false).s, show_ratio(run->cost_budget, false).s,
-		what);
+	fprintf(out, " The largest part is for %s.", what);
 	if (todo)
 		fprintf(out, " %s", todo);
 	if (allowed)
 		fputs(" To allow this overhead, raise --max-overhead.", out);
-	return true;
 }
 
-void prose_reads(FILE *out, const struct model *m, const struct model_job *job)
+void prose_reads(FILE *out, const struct model *m, const struct model_job *job, bool why)
 {
 	struct view v = view_of(m, job);
 
@@ -265,14 +264,14 @@ void prose_reads(FILE *out, const struct model *m, const struct model_job *job)
 	else
 		say_reads(out, &v);
 	say_outside(out, &v);
-	say_budget(out, " ", &m->run);
+	say_budget(out, &m->run, why);
 }
 
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job)
 {
 	struct view v = view_of(m, job);
 
-	prose_reads(out, m, job);
+	prose_reads(out, m, job, true);
 	say_prefetch(out, &v);
 	say_cost(out, &v);
 }

@@ -17,7 +17,7 @@ char *prose_cut(char *text, size_t max);
 /* Escaped, to be freed; NULL: no memory. */
 char *prose_name(const struct bytes *name, size_t max);
 /* Hit ratio, bytes read, misses; and overhead above its budget. No newline. */
-void prose_reads(FILE *out, const struct model *m, const struct model_job *job);
+void prose_reads(FILE *out, const struct model *m, const struct model_job *job, bool why);
 /* That, prefetch and overhead: one paragraph, no newline. */
 void prose_verdict(FILE *out, const struct model *m, const struct model_job *job);
 /* Whether the run is complete, and its losses, after lead; false: nothing to report. */

@@ -122,35 +122,54 @@ static size_t fixes_in_view(const char *text, long end, const long *fix_ends, si
 	return nr;
 }
 
-static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
+/* To be freed; NULL: no memory. tight: as in sections_screen(). */
+static char *make_screen(const struct report_options *o, const struct model *m, FILE *out,
+			 size_t rows, bool tight, bool *ret_fits)
 {
-	long fix_ends[SECTIONS_FIXES] = {0}, end, from = 0, to = 0;
-	size_t columns, rows = SIZE_MAX, nr, shown;
+	long fix_ends[SECTIONS_FIXES] = {0}, end;
 	struct text_builder b;
 	struct doc d = doc_screen(text_begin(&b));
+	size_t nr, shown;
 	char *text;
 	int ret;
 
 	if (!d.out)
-		return -ENOMEM;
-	terminal_size(out, &columns, &rows);
+		return NULL;
 	d.looks_like = out;
 	d.step_ends = fix_ends;
-	nr = sections_screen(&d, m);
+	nr = sections_screen(&d, m, tight);
 	end = doc_position(&d);
 	shown = fixes_in_view(b.text, end, fix_ends, nr, rows);
-	if (shown < nr) {
-		from = fix_ends[shown - 1];
-		to = fix_ends[nr - 1];
-	}
 	sections_screen_end(&d, m, o->again ?: "", shown);
 	ret = doc_end(&d);
 	text = text_end(&b);
-	if (!ret && !text)
-		ret = -ENOMEM;
-	if (!ret &&
-	    (fwrite(text, 1, (size_t)from, out) != (size_t)from || fputs(text + to, out) == EOF))
-		ret = -EIO;
+	if (ret) {
+		free(text);
+		return NULL;
+	}
+	if (text && shown < nr)
+		memmove(text + fix_ends[shown - 1], text + fix_ends[nr - 1],
+			strlen(text + fix_ends[nr - 1]) + 1);
+	*ret_fits = text && (!rows || count_lines(text, text + strlen(text)) < rows);
+	return text;
+}
+
+static int write_screen(const struct report_options *o, const struct model *m, FILE *out)
+{
+	size_t columns, rows = SIZE_MAX;
+	bool fits = false;
+	char *text;
+	int ret;
+
+	terminal_size(out, &columns, &rows);
+	text = make_screen(o, m, out, rows, false, &fits);
+	if (text && !fits) {
+		free(text);
+		text = make_screen(o, m, out, rows, true, &fits);
+	}
+	if (!text)
+		return -ENOMEM;
+	ret = fputs(text, out) == EOF ? -EIO : 0;
 	free(text);
 	return ret;
 }

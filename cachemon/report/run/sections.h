@@ -14,10 +14,10 @@ void sections_report(struct doc *d, const struct model *m);
 /* "cachemon VERB: JOB, run N on HOST". */
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
-/* A short report for a terminal, doc_begin() included; returns how many fixes it shows.
- * sections_screen.c: */
+/* A short report for a terminal, doc_begin() included; returns how many fixes it shows. tight:
+ * omits why measuring cost more than its budget. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
-size_t sections_screen(struct doc *d, const struct model *m);
+size_t sections_screen(struct doc *d, const struct model *m, bool tight);
 /* Its end, of SECTIONS_SCREEN_END lines at most; again: the command line's options for the
  * database, with a blank before it, or ""; fixes: how many are shown. */
 enum { SECTIONS_SCREEN_END = 4 };

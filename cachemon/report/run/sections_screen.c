@@ -232,13 +232,13 @@ static size_t put_fixes(struct doc *d, const struct model *m, const struct model
 	return nr;
 }
 
-static void put_reads(struct doc *d, const struct model *m, const struct model_job *job)
+static void put_reads(struct doc *d, const struct model *m, const struct model_job *job, bool tight)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
 	if (out)
-		prose_reads(out, m, job);
+		prose_reads(out, m, job, !tight);
 	doc_para_text(d, text_end(&b));
 }
 
@@ -359,7 +359,7 @@ static bool not_started(const struct model *m, const struct model_job *job)
 	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
 }
 
-size_t sections_screen(struct doc *d, const struct model *m)
+size_t sections_screen(struct doc *d, const struct model *m, bool tight)
 {
 	const struct model_job *job = model_main_job(m);
 	size_t watched = count_watched(m);
@@ -371,7 +371,7 @@ size_t sections_screen(struct doc *d, const struct model *m)
 		doc_para(d, "The command could not be started.");
 	} else if (job && watched < 2) {
 		sections_judgement(d, m, job);
-		put_reads(d, m, job);
+		put_reads(d, m, job, tight);
 		put_figures(d, m, job, true);
 		fixes = put_fixes(d, m, job);
 	}
