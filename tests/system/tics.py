@@ -26,6 +26,7 @@ TEXTS = (
     ("code.md", "    cachemon tell beside\n\n```\nWho tells\n```\n\nSay `tell`, see [this](tell.md).\n", []),
     ("heading.md", "## What it costs\n\n* what it costs\n", []),
     ("cells.md", "| a | it tells |\n", [1]),
+    ("rows.md", "| a | b |\n|---|---|\n| x | y |\n| x \\| `|` | y |\n| x | y | | x | y |\n| x | y | text\n\n| a |\n", [5, 6]),
     ("wide.md", LONG + "\n\n| " + LONG + " |\n\n    " + LONG + "\n\nhttps://example.org/" + "x" * 100 + "\n", [1]),
     ("c.c", '#include "tell.h"\n/* It\n * tells. */\nint tell(void);\nputs("a " "line " /* x */\n     "each");\n', [2]),
     ("string.c", 'puts("a "\n     "line each");\nchar tell = \'"\'; /* anew */\n', [1, 3]),
