@@ -132,7 +132,7 @@ BOMBS = {
     "a row too many": (f"{SOME.format(100001)} SELECT j.job_id, 'job' AS subject_kind, '' AS subject, 'low' AS severity, "
                        "'x' AS summary, e AS evidence, 0.5 AS confidence FROM "
                        f"(SELECT job_id, {EVIDENCE} AS e FROM v_job LIMIT 1) j CROSS JOIN c", ROWS),
-    "evidence that is deep": (row(evidence="replace(hex('" + "a" * 250 + "'), '6', '[[[[[[[[')"), "whose evidence"),
+    "evidence that is deep": (row(evidence="replace(hex('" + "a" * 250 + "'), '6', '[[[[[[[[')"), "a row's evidence"),
     "evidence of many": (f"{SOME.format(90000)} " + row(evidence=f"(SELECT json_group_array({EVIDENCE} -> 0) FROM "
                                                         "(SELECT 1 FROM json_each('[1,1,1,1,1,1,1,1]') a, "
                                                         "json_each('[1,1,1,1,1,1,1,1]') b))", more=", c"), TEXT),
