@@ -36,7 +36,7 @@ class World:
 
     def environment(self, **more):
         left = {k: v for k, v in os.environ.items() if not k.startswith("LC_") and k not in ("LANG", "COLUMNS")}
-        return {**left, "HOME": self.work, "TZ": "UTC", **more}
+        return {**left, "HOME": self.work, "TZ": "UTC", "PAGER": "cat", **more}
 
     def argv(self, words):
         reads = words[0] in {reader[0] for reader in READERS} and "--help" not in words

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -154,7 +155,8 @@ def environment(world, _):
         owned(user.path(db), user.uid, 0o600)
         # The commands to copy name it only if a plain command would find another one.
         usual = db.startswith(".local")
-        check("cachemon report --run 1 --full" in said if usual else f"report --db {user.path(db)} --run" in said,
+        named = "" if usual else f"--db {re.escape(user.path(db))} "
+        check(re.search(f"cachemon report {named}--run [0-9]+ --full", said),
               f"{env}: the commands to copy: {said[-400:]}")
         _, said = world.accounts.sudo("runs", env=env, status=0)
         check("env" in said, f"{env}: runs does not list it: {said}")
