@@ -38,20 +38,17 @@ static const char *id_of(const struct watch_run *run)
 	return is->id ?: name_of(run);
 }
 
-/* Only counts taken all the time: an estimate is not a counter. */
+/* Only counts taken all the time: an estimate or a lower bound is not a counter. */
 static void take_counts(const struct watch_run *run, const struct counters *total,
 			struct counts *ret)
 {
-	*ret = (struct counts){.sliced = run->sliced};
-	for (int c = 0; c < C_NR; c++) {
-		enum counter_group group = counter_group((enum counter)c);
-
-		ret->c[c] = total->c[c];
-		ret->known[c] =
-			run->plan.measured[group] && !(group == GROUP_STALL && run->stalls_unknown);
-	}
-	if (run->sliced || run->slices)
-		counts_slice(ret, NULL, false);
+	watch_counts(run, total, ret);
+	if (!run->sliced)
+		return;
+	counts_slice(ret, NULL, false);
+	for (int c = 0; c < C_NR; c++)
+		if (counter_group((enum counter)c) == GROUP_FATE || c == C_untracked)
+			counts_forget(ret, (enum counter)c);
 }
 
 static struct opt_i64 known_if_positive(int64_t value)
@@ -64,9 +61,12 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
 	const struct loss_counts *lost = &s->losses;
 	struct metrics_loss losses[LOSSES] = {
-		{"files", lost->map_full},	    {"page_state", lost->chunk_full},
-		{"names", lost->ring_drops},	    {"tasks", lost->state_drops},
-		{"refaults", lost->ghosts_dropped}, {"advice", lost->advice_full},
+		{"files", lost->map_full},
+		{"page_state", lost->chunk_full},
+		{"names", lost->ring_drops},
+		{"tasks", lost->state_drops},
+		{"refaults", lost->ghosts_dropped},
+		{"advice", lost->advice_full + ledger_advice_lost(run->ledger)},
 	};
 	struct metrics_probe probes[ROLE_NR];
 	size_t nr = ledger_nr_filesystems(run->ledger);
@@ -94,7 +94,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		.jobs = &of,
 		.nr_jobs = 1,
 	};
-	int64_t uid = run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
+	int64_t uid = watch_uid(run);
 	char user[256];
 	int r;
 

@@ -44,6 +44,11 @@ static const char *level_name(enum watch_level level)
 	return names[level];
 }
 
+int64_t watch_uid(const struct watch_run *run)
+{
+	return run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
+}
+
 int watch_describe(struct watch_run *run, struct errtext *err)
 {
 	static char reasons[C_NR][PLAN_REASON_MAX];
@@ -55,7 +60,7 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 			      .arch = run->caps.arch,
 			      .level = level_name(run->o->level),
 			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
-	int64_t uid = run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
+	int64_t uid = watch_uid(run);
 	const struct selector_identity *is = &run->selector.identity;
 	const struct store_identity identity = {.kind = is->kind,
 						.external_id = is->id,
@@ -164,14 +169,22 @@ static double ratio(struct opt_f64 v)
 	return v.known ? v.value : -1;
 }
 
+void watch_counts(const struct watch_run *run, const struct counters *of, struct counts *ret)
+{
+	*ret = (struct counts){0};
+	for (int i = 0; i < C_NR; i++) {
+		enum counter_group group = counter_group((enum counter)i);
+
+		ret->c[i] = of->c[i];
+		ret->known[i] =
+			run->plan.measured[group] && !(group == GROUP_STALL && run->stalls_unknown);
+	}
+}
+
 static void derive(const struct watch_run *run, const struct counters *of, struct counts *c,
 		   struct derived *ret)
 {
-	*c = (struct counts){0};
-	for (int i = 0; i < C_NR; i++) {
-		c->c[i] = of->c[i];
-		c->known[i] = run->plan.measured[counter_group((enum counter)i)];
-	}
+	watch_counts(run, of, c);
 	counts_derive(c, 0, ret);
 }
 

@@ -15,6 +15,7 @@
 #include "cachemon/collector/machine_facts.h"
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/capture/sampler.h"
+#include "cachemon/figures/counts.h"
 #include "cachemon/watch/marks.h"
 #include "cachemon/watch/watch.h"
 #include "cachemon/store/store.h"
@@ -117,6 +118,11 @@ int watch_describe(struct watch_run *run, struct errtext *err);
 void watch_account(struct watch_run *run, struct sample *s);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
+
+/* Counters of the run, with what is not measured as unknown. */
+void watch_counts(const struct watch_run *run, const struct counters *of, struct counts *ret);
+/* The user of the job; < 0: unknown. */
+int64_t watch_uid(const struct watch_run *run);
 
 /* Switches a planned hook on; if that fails, the run continues with a warning. */
 void watch_hook_on(struct watch_run *run, enum probe_role role);

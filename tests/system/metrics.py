@@ -3,6 +3,7 @@
 """The file for a monitoring system: counts per mount are exact by the job's own account, counters
 never fall, the file is always complete, Prometheus accepts it, and nothing else can be replaced."""
 
+import contextlib
 import json
 import os
 import re
@@ -138,6 +139,40 @@ def by_default(world, stack):
     equal("lookups are absent", "cachemon_job_lookups_total" not in names, sliced)
 
 
+def again(path):
+    """Reads a cached file until the input ends."""
+    os.set_blocking(0, False)
+    with open(path, "rb", buffering=0) as f:
+        while True:
+            for at in range(0, os.fstat(f.fileno()).st_size, PAGE):
+                os.pread(f.fileno(), PAGE, at)
+            with contextlib.suppress(BlockingIOError):
+                if not os.read(0, 1):
+                    return
+
+
+@part.case
+def in_slices(world, stack):
+    """No estimate and no lower bound is a counter; the exact ones go on."""
+    metrics = world.tool.fresh(".prom")
+    watch = world.tool.watch(stack, ["--max-overhead", "0.1%", "--metrics-file", metrics],
+                             [sys.executable, "-B", ME, "--again", world.files()[0]],
+                             stdin=subprocess.PIPE)
+    watch.wait_sliced()
+    watch.process.stdin.close()
+    watch.process.stdin = None
+    _, job, _ = watch.end()
+    series = read(metrics)
+    names = {name for name, _ in series}
+    for name in ("lookups_total", "hits_total", "read_calls_total", "read_bytes_total",
+                 "delayed_hits_total", "prefetch_fate_pages_total",
+                 "prefetch_resident_unused_pages"):
+        check(f"cachemon_job_{name}" not in names, f"{name} is not exact")
+    equal("misses", total(series, "job_misses_total"), job["totals"]["misses"])
+    equal("prefetched", total(series, "job_prefetched_pages_total"),
+          job["totals"]["prefetched_pages"])
+
+
 @part.case
 def without_the_read_hook(world, stack):
     series, totals, _, _ = watched(world, stack, ["--level", "cold"], world.files())
@@ -231,6 +266,8 @@ def written_as_the_user(world, stack):
 def main():
     if sys.argv[1:2] == ["--work"]:
         return work(*sys.argv[2:])
+    if sys.argv[1:2] == ["--again"]:
+        return again(sys.argv[2])
     return part.main(Mounts)
 
 
