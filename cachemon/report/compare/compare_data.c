@@ -27,6 +27,8 @@ static void put_test(struct tree *t, const struct compare_row *row)
 	put_number(t, "u", row->u, row->values);
 	put_number(t, "degrees_of_freedom", row->test.degrees, tested);
 	put_number(t, "independent_cells", row->test.effective_cells, tested);
+	put_number(t, "log_change", row->test.log_change, tested && row->test.log_error > 0);
+	put_number(t, "log_error", row->test.log_error, tested && row->test.log_error > 0);
 	put_number(t, "detectable_difference", row->test.detectable, judged);
 	tree_string(t, "untested_reason", compare_why(row));
 }
