@@ -204,9 +204,9 @@ static void judge_apart(struct paired *t, const double *a, size_t nr_a, const do
 		return;
 	change = mean_b - mean_a;
 	if (nr_a < APART_FEW_MIN)
-		spread_a = fmax(spread_a, spread_b);
+		spread_a = APART_FEW_SPREAD * fmax(spread_a, spread_b);
 	if (nr_b < APART_FEW_MIN)
-		spread_b = fmax(spread_a, spread_b);
+		spread_b = APART_FEW_SPREAD * fmax(spread_a, spread_b);
 	spread = hypot(spread_a, spread_b);
 	if (!(spread > SAME_CELLS) || !(change * t->difference > 0))
 		return;

@@ -44,8 +44,11 @@ enum paired_why {
 enum {
 	APART_CELLS_MIN = 40,
 	APART_ALIKE = 20,
-	APART_FEW_MIN = 5, /* a run of fewer cells varies at least as the longer one does */
+	APART_FEW_MIN = 5,
 };
+
+/* A run of fewer than APART_FEW_MIN cells is assumed to vary that much more than the longer one. */
+#define APART_FEW_SPREAD 1.5
 
 #define APART_DEGREES 4.0
 
