@@ -147,14 +147,16 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 static void say_time_too(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *time = row_of(r, "time_per_work");
+	const struct compare_row *stall = row_of(r, "stall_per_work");
 
 	if (time->outcome == OUTCOME_UNTESTED) {
 		fputs("; ", out);
 		say_direction(out, r);
 		fputs(", not proven", out);
-	} else {
-		fputs("; no difference seen in time and waiting", out);
+		return;
 	}
+	fprintf(out, "; no difference seen in time%s",
+		isnan(stall->p_adjusted) ? "; waiting could not be judged" : " and waiting");
 }
 
 static void say_deciding(FILE *out, const struct compare_result *r)
