@@ -131,7 +131,7 @@ static void put_sentence(struct tree *t, const char *key, const struct compare_j
 	free(text);
 }
 
-/* The p of the time, and its number of values. */
+/* The p of the difference in time, and the number of values it comes from. */
 static void put_proof(struct tree *t, const struct compare_result *r)
 {
 	const struct compare_row *time = &r->rows[0];

@@ -228,12 +228,12 @@ static void say_untested(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *row = say_direction(out, r);
 
-	if (!row)
-		fputs("no comparison of time or waiting", out);
+	if (!row) {
+		fputs("not compared: neither time nor waiting was measured in all runs", out);
+		return;
+	}
 	fputs(", not proven: ", out);
-	if (!row)
-		fputs("neither was measured in all runs", out);
-	else if (r->test == TEST_RANKS)
+	if (r->test == TEST_RANKS)
 		fprintf(out, "%zu and %zu runs are too few to tell a change from noise", r->runs_a,
 			r->runs_b);
 	else if (row->test.why == PAIRED_TOO_FEW)
@@ -243,8 +243,7 @@ static void say_untested(FILE *out, const struct compare_result *r)
 		fputs("neighbouring intervals are too alike to tell a change from noise", out);
 	else
 		fputs(compare_why(row), out);
-	if (row)
-		fprintf(out, "; %s", what_to_do(r, row));
+	fprintf(out, "; %s", what_to_do(r, row));
 }
 
 void compare_sentence(FILE *out, const struct compare_result *r)

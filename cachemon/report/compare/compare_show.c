@@ -51,7 +51,7 @@ struct shown compare_span(const char *unit, double v)
 	return ret;
 }
 
-/* Without its unit. */
+/* The value with its sign, without its unit. */
 static struct shown with_sign(const char *unit, double v)
 {
 	struct shown ret = {0};

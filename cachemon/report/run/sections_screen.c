@@ -217,7 +217,7 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
 }
 
-/* Returns their number. */
+/* Returns the number of fixes written. */
 static size_t put_fixes(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
@@ -258,7 +258,7 @@ static void put_caveats(struct doc *d, const struct model *m)
 	if (out)
 		prose_caveats(out, "Caution: ", m);
 	if (m->run.sliced.known && m->run.sliced.value)
-		doc_para(d, "~ is an estimate from a part of the reads, with its 90 %% interval.");
+		doc_para(d, "~ marks an estimate from part of the reads, with its 90 %% interval.");
 	doc_para_text(d, text_end(&b));
 }
 
@@ -306,7 +306,7 @@ static char *commands_text(const char *again, const char *full, const struct fin
 	return NULL;
 }
 
-/* One of several. */
+/* One job of several. */
 static void put_one_of(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	char *name = prose_name(&job->name, PROSE_NAME_MAX);
@@ -382,7 +382,7 @@ size_t sections_screen(struct doc *d, const struct model *m, bool tight)
 		shown++;
 	}
 	if (shown && shown < watched)
-		doc_para(d, "%zu more %s: name one with --job.", watched - shown,
+		doc_para(d, "%zu more %s: select one with --job.", watched - shown,
 			 watched - shown == 1 ? "job" : "jobs");
 	put_caveats(d, m);
 	return fixes;
