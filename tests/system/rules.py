@@ -679,6 +679,22 @@ def sliced_is_no_waste():
     return [f"finds {', '.join(found)}"] if found else []
 
 
+def sliced_is_limited():
+    """Evictions by cause are exact in a sliced run: the limit is judged without the fates of
+    prefetched pages, unless those that came back may all have been unused."""
+    wrong = []
+    for what, prefetched, found, doubted in (("few prefetched", 5000, True, False),
+                                             ("most prefetched", 35000, False, True)):
+        run = Run().job({"/d": {**LOOP, "prefetched_async": prefetched, "used": 0, "untracked": prefetched,
+                                "demand_pages": 40000 - prefetched, "misses": 40000 - prefetched}}).machine()
+        run.db.execute("UPDATE run SET sliced = 1, level = 'auto', read_on_ns = 10000000000")
+        name = "memcg-limit-too-low"
+        got = (name in run.views().find(), name in run.doubts)
+        if got != (found, doubted):
+            wrong.append(f"{what}: found, in doubt: {got}")
+    return wrong
+
+
 def judge(cases):
     """Runs (name, function, arguments...), each of which returns its errors; returns the status
     of the part."""
@@ -708,6 +724,7 @@ def main():
         ("cache-too-small: a broken curve", broken_curve_says_nothing),
         ("readahead-too-small: a mapped file", mapped_use_is_not_seen),
         ("a run in slices", sliced_is_no_waste),
+        ("memcg-limit-too-low: a run in slices", sliced_is_limited),
         ("evicted-by-neighbour: another job", another_job_is_named),
         ("evicted-by-neighbour, writes-evict-dataset: evictors not known", unknown_evictors_are_no_pass),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
