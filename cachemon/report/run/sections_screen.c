@@ -13,8 +13,6 @@
 #include "cachemon/report/run/prose.h"
 
 enum { JOBS_MAX = 3 };
-/* Two lines of a terminal, minus the text before them. */
-enum { TEXT_MAX = 148 };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
 
@@ -108,7 +106,7 @@ static void put_head(struct doc *d, const struct model *m, const struct model_jo
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
-		fact(&t, started ? "command" : "watched", prose_name(&what, TEXT_MAX));
+		fact(&t, started ? "command" : "watched", prose_name(&what, PROSE_TWO_LINES));
 	if (job && bytes_equal(&job->kind, &slurm))
 		fact(&t, "job", slurm_text(job));
 	fact(&t, "started", started_text(m, whole));
@@ -176,32 +174,6 @@ static void put_figures(struct doc *d, const struct model *m, const struct model
 	doc_put_facts(d, &t);
 }
 
-/* Where a sentence may end: at a full stop, or at a colon that no word follows. */
-static bool sentence_ends(const char *s)
-{
-	return (*s == '.' && (!s[1] || isspace((unsigned char)s[1]))) ||
-	       (*s == ':' && (!s[1] || s[1] == '\n'));
-}
-
-/* The first sentences of the action, as many as are useful, without backticks. */
-static char *first_sentence(const struct finding *f)
-{
-	enum { SAYS_SOMETHING = 32 };
-	const char *from = f->note && f->note->action ? f->note->action : f->summary;
-	struct text_builder b;
-	FILE *out = text_begin(&b);
-	const char *end = from;
-
-	while (*end && !(sentence_ends(end) && (end - from >= SAYS_SOMETHING || !end[1])))
-		end++;
-	for (const char *p = from; out && p < end; p++)
-		if (*p != '`')
-			putc(*p == '\n' ? ' ' : *p, out);
-	if (out)
-		putc('.', out);
-	return text_end(&b);
-}
-
 static char *capital(char *text)
 {
 	if (text)
@@ -214,7 +186,7 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(strdup(f->rule->title)));
 	doc_cell(t, "%s", f->rule->id);
 	doc_cell(t, "%s", finding_gain(&f->gain).s);
-	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
+	doc_cell_text(t, capital(prose_action(f)));
 }
 
 /* Returns their number. */
