@@ -13,9 +13,9 @@ static const struct need_table {
 	const char *rows;   /* NULL: may be empty, because nothing may have happened */
 	const char *reason; /* query for the reason of its absence; NULL: not recorded */
 	const char *of;	    /* table that the database may lack; NULL: name */
-	const char *what;   /* name of what is absent; NULL: name */
+	const char *what;   /* what is absent, for people: "the run has no WHAT" */
 } tables[] = {
-	{"advice", NULL, NULL, NULL, NULL},
+	{"advice", NULL, NULL, NULL, "record of advice"},
 	/* A job with reclaimed pages has rows, unless the evictors were not recorded. */
 	{"interference",
 	 "SELECT 1 FROM interference WHERE job_id = :job UNION ALL "
@@ -52,6 +52,57 @@ static const struct need_table {
 
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
+/* What is absent, for people, if a column that rules need has no value: "the run has no WHAT". */
+static const struct need_column {
+	const char *name, *what;
+} columns[] = {
+	{"added_pages", "count of pages added to the cache"},
+	{"available_bytes_min", "figure of the machine's available memory"},
+	{"cached_pages", "count of the cached pages that advice named"},
+	{"cover", "record of how much of a filesystem's reads was seen"},
+	{"cpu_ns", "CPU time of the job"},
+	{"demand_pages", "count of pages fetched on demand"},
+	{"direct_read_bytes", "count of bytes read with O_DIRECT"},
+	{"evicted_direct_io", "count of pages dropped by direct I/O"},
+	{"evicted_dontcache", "count of pages dropped by RWF_DONTCACHE"},
+	{"evicted_dontneed", "count of pages dropped by DONTNEED"},
+	{"evicted_drop_caches", "count of pages dropped at an administrator's request"},
+	{"evicted_invalidate", "count of pages that a filesystem invalidated"},
+	{"evicted_other", "count of pages evicted for other causes"},
+	{"evicted_pages", "count of evicted pages"},
+	{"evicted_reclaim", "count of reclaimed pages"},
+	{"evicted_reclaim_direct", "count of pages reclaimed by allocating tasks"},
+	{"evicted_reclaim_kswapd", "count of pages reclaimed in the background"},
+	{"evicted_reclaim_memcg", "count of pages reclaimed at the job's memory limit"},
+	{"evicted_truncate", "count of truncated pages"},
+	{"evicted_unused", "count of prefetched pages that were evicted unused"},
+	{"faithful_replay", "replay of readahead that agrees with the kernel"},
+	{"faults_major", "count of major faults"},
+	{"lookups", "count of lookups"},
+	{"mapped_pages_upper_bound", "count of pages mapped around faults"},
+	{"misses", "count of misses"},
+	{"oom_kills", "count of processes killed at the memory limit"},
+	{"pages_brought", "count of pages that advice fetched"},
+	{"prefetched_mmap_around", "count of pages prefetched around faults"},
+	{"prefetched_pages", "count of prefetched pages"},
+	{"present_pages", "count of the job's pages in the cache"},
+	{"processes", "count of the job's processes"},
+	{"read_bytes", "count of bytes read"},
+	{"read_calls", "count of read calls"},
+	{"redundant_pages", "count of requested pages that were already cached"},
+	{"refaults", "count of pages that came back after eviction"},
+	{"stall_ns", "time that the job waited for pages"},
+	{"stalls", "count of waits for pages"},
+	{"untracked", "count of prefetched pages with an unknown fate"},
+	{"used", "count of prefetched pages used in time"},
+	{"used_late", "count of prefetched pages that arrived late"},
+	{"wall_ns", "duration of the job"},
+	{"windows_forced", "count of readahead windows of advice"},
+	{"windows_sync", "count of readahead windows for missing pages"},
+};
+
+enum { NR_COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
 /*
  * The first row of a query with :job, :run and :name. *ret_found: there was one; *ret_text: its
  * first column, perhaps NULL.
@@ -84,32 +135,52 @@ static int ask_first(const struct needs_subject *s, const char *sql, const char 
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : -EIO;
 }
 
-static const char *join_sentence(struct arena *a, const char *before, const char *name,
+/* Columns that only a site's rules need are named by their words: "stall_share", "stall share". */
+static void column_what(const char *name, char *ret, size_t size)
+{
+	for (size_t i = 0; i < NR_COLUMNS; i++)
+		if (strcmp(columns[i].name, name) == 0) {
+			snprintf(ret, size, "%s", columns[i].what);
+			return;
+		}
+	snprintf(ret, size, "value for %s", name);
+	for (char *c = ret; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+}
+
+static const char *join_sentence(struct arena *a, const char *before, const char *what,
 				 const char *after)
 {
 	char text[640];
 
-	snprintf(text, sizeof(text), "%s%s%s", before, name, after);
+	snprintf(text, sizeof(text), "%s%s%s", before, what, after);
 	return arena_bytes(a, text, strlen(text)).data;
 }
 
-/* Why a counter or a table was not measured: the run's reason, else fallback, if any. */
-static int why_unmeasured(const struct needs_subject *s, const char *name, const char *fallback,
-			  const char **ret_reason)
+/* Why a counter or a table has no value; what: for people. */
+static int why_absent(const struct needs_subject *s, const char *name, const char *what,
+		      const char **ret_reason)
 {
 	const char *reason = NULL;
 	bool found;
+	char after[512];
 	int e = ask_first(s,
 			  "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
 			  name, &found, &reason);
 
 	if (e)
 		return e;
-	if (reason)
-		*ret_reason = join_sentence(s->arena, name, " was not measured: ", reason);
-	else if (fallback)
-		*ret_reason = join_sentence(s->arena, name, fallback, "");
-	return s->arena->failed ? -ENOMEM : 0;
+	snprintf(after, sizeof(after), "%s%s", reason ? ": " : "", reason ? reason : "");
+	*ret_reason = join_sentence(s->arena, "the run has no ", what, after);
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
+static int why_no_value(const struct needs_subject *s, const char *column, const char **ret_reason)
+{
+	char what[128];
+
+	column_what(column, what, sizeof(what));
+	return why_absent(s, column, what, ret_reason);
 }
 
 static int check_counter(const struct needs_subject *s, const struct rule *rule, const char *name,
@@ -129,7 +200,7 @@ static int check_counter(const struct needs_subject *s, const struct rule *rule,
 			rule->file, rule->counters.line, name);
 	if (e || value)
 		return e;
-	return why_unmeasured(s, name, " was not measured in this run", ret_reason);
+	return why_no_value(s, name, ret_reason);
 }
 
 static int check_table(const struct needs_subject *s, const struct rule *rule, const char *name,
@@ -158,9 +229,8 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	if (e)
 		return e;
 	if (!found) {
-		*ret_reason =
-			join_sentence(s->arena, "the database has no table ", t->of ? t->of : name,
-				      ": an older cachemon recorded it");
+		*ret_reason = join_sentence(s->arena, "the database has no ", t->what,
+					    ": an older cachemon recorded it");
 		return *ret_reason ? 0 : -ENOMEM;
 	}
 	e = t->rows ? ask_first(s, t->rows, NULL, &found, &text)
@@ -175,11 +245,7 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 		if (e || *ret_reason)
 			return e;
 	}
-	e = why_unmeasured(s, name, NULL, ret_reason);
-	if (e || *ret_reason)
-		return e;
-	*ret_reason = join_sentence(s->arena, "the run has no ", t->what ? t->what : name, "");
-	return *ret_reason ? 0 : -ENOMEM;
+	return why_absent(s, name, t->what, ret_reason);
 }
 
 static int check_fact(const struct needs_subject *s, const struct rule *rule, const char *fact,
@@ -208,7 +274,7 @@ static int check_fact(const struct needs_subject *s, const struct rule *rule, co
 	/* No row: the fact does not apply. */
 	if (e || !value || strcmp(value, "0") != 0)
 		return e;
-	return why_unmeasured(s, dot + 1, " was not measured in this run", ret_reason);
+	return why_no_value(s, dot + 1, ret_reason);
 }
 
 int needs_check(const struct needs_subject *s, const struct rule *rule, const char **ret_reason,

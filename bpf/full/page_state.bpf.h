@@ -314,14 +314,45 @@ GLOBAL int settle_pages(struct file_row *row, __u64 inode, __u64 first, __u64 la
 	return 0;
 }
 
+struct known_ctx {
+	struct file_key file;
+	__u64 first;
+	__u64 found;
+};
+
+/* 1: found. */
+STEP known_step(__u32 i, struct known_ctx *x)
+{
+	x->found = block_find(&x->file, x->first + (__u64)i * BLOCK_PAGES) != NULL;
+	return x->found;
+}
+
+/* Whether the state of one of the pages is known: the job or its files brought it in. */
+GLOBAL int pages_known(__u64 inode, __u64 first, __u64 last)
+{
+	struct known_ctx x = {.first = first / BLOCK_PAGES * BLOCK_PAGES};
+	__u64 nr = last / BLOCK_PAGES - first / BLOCK_PAGES + 1;
+
+	if (last < first)
+		return 0;
+	file_key_of(CAST(inode, inode), &x.file);
+	LOOP(nr > 1 << 16 ? 1 << 16 : nr, 1 << 16, known_step, &x);
+	return x.found != 0;
+}
+
 /* Settles all outstanding pages first..last of the inode, whichever task reads them. Gets the
- * row first, because both together would exceed the stack. */
+ * row first, because both together would exceed the stack. Another process may read a file whose
+ * inode number only looks like that of a file of the job: no row. */
 static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u64 last,
 				   enum counter fate)
 {
-	struct file_row *row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
+	bool own = l->s.job == JOB_WATCHED;
+	struct file_row *row;
 
-	settle_pages(row, inode, first, last, fate | (l->s.job == JOB_WATCHED ? SETTLE_OWN : 0));
+	if (!own && !pages_known(inode, first, last))
+		return;
+	row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);
+	settle_pages(row, inode, first, last, fate | (own ? SETTLE_OWN : 0));
 }
 
 /* For basic/, which settles at the end of the program. */

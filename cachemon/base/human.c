@@ -27,12 +27,13 @@ static struct human scale(uint64_t value, unsigned int base, const char *const *
 	return h;
 }
 
+static const char *const byte_units[] = {" B",	 " KiB", " MiB", " GiB",
+					 " TiB", " PiB", " EiB", NULL};
+static const char *const time_units[] = {" ns", " us", " ms", " s", NULL};
+
 struct human human_bytes(uint64_t bytes)
 {
-	static const char *const units[] = {" B",   " KiB", " MiB", " GiB",
-					    " TiB", " PiB", " EiB", NULL};
-
-	return scale(bytes, 1024, units);
+	return scale(bytes, 1024, byte_units);
 }
 
 struct human human_count(uint64_t n)
@@ -44,7 +45,6 @@ struct human human_count(uint64_t n)
 
 struct human human_duration(uint64_t ns)
 {
-	static const char *const units[] = {" ns", " us", " ms", " s", NULL};
 	const uint64_t second = 1000000000ULL;
 	struct human h;
 	uint64_t n;
@@ -54,7 +54,7 @@ struct human human_duration(uint64_t ns)
 		return (struct human){"0 s"};
 	/* 59.95 s would round to 60.0 s. */
 	if (ns < 59 * second + 950000000)
-		return scale(ns, 1000, units);
+		return scale(ns, 1000, time_units);
 	n = ns / second + (ns % second >= second / 2);
 	hours = n >= 3600;
 	if (hours)
@@ -62,6 +62,26 @@ struct human human_duration(uint64_t ns)
 	snprintf(h.text, sizeof(h.text), "%llu%c %02llu%c", (unsigned long long)n / 60,
 		 hours ? 'h' : 'm', (unsigned long long)n % 60, hours ? 'm' : 's');
 	return h;
+}
+
+static size_t unit_length(const char *text, const char *unit)
+{
+	size_t len = strlen(unit);
+
+	if (strncmp(text, unit, len) || isalnum((unsigned char)text[len]) || text[len] == '_')
+		return 0;
+	return strncmp(text + len, "/s", 2) ? len : len + strlen("/s");
+}
+
+size_t human_unit(const char *text)
+{
+	size_t len = unit_length(text, "%");
+
+	for (int i = 0; !len && byte_units[i]; i++)
+		len = unit_length(text, byte_units[i] + 1);
+	for (int i = 0; !len && time_units[i]; i++)
+		len = unit_length(text, time_units[i] + 1);
+	return len;
 }
 
 static bool is_number_at(const char *text, const char *at)

@@ -21,6 +21,9 @@ struct human human_duration(uint64_t ns);
 struct human human_count(uint64_t n);
 /* 1,234,567: every digit. */
 struct human human_exact(int64_t n);
+/* The length of the unit that text begins with, as above, of a rate too, or of a percentage; 0:
+ * none, or the beginning of another word. */
+size_t human_unit(const char *text);
 /* Adds separators to all whole numbers of a sentence if there is room; not to digits after a
  * point, nor within a name. */
 void human_group(char *text, size_t size);

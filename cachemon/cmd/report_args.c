@@ -195,9 +195,10 @@ static int show_text(const struct report_args *args, struct errtext *err)
 {
 	struct report_options report = args->report;
 	bool terminal = !report.out_path && isatty(STDOUT_FILENO);
-	_cleanup_free_ char *again = report_again(args->named, report.run_id, report.job);
+	_cleanup_free_ char *again = report_again(NULL, report.run_id, report.job);
 
 	report.brief = args->brief || (terminal && !args->full && !report.word);
+	report.again_db = args->named;
 	report.again = again;
 	if (!again)
 		return errtext_set(err, -ENOMEM, "out of memory");

@@ -59,6 +59,27 @@ static void put_share(struct line *l, const char *name, double share, const char
 	put_field(l, name, value, (l->wide ? 6 : 5) + (int)strlen(mark));
 }
 
+static bool over_budget(const struct watch_figures *f)
+{
+	return f->budget >= 0 && f->own_share > f->budget;
+}
+
+/* A share over the budget names the budget: "cost 14.9% (budget 5%)". */
+static void put_cost(struct line *l, const struct watch_figures *f)
+{
+	const char *percent = l->wide ? " %" : "%";
+	char value[48] = "-";
+	int n = 0;
+
+	if (f->own_share >= 0)
+		n = snprintf(value, sizeof(value), "%.*f%s", f->own_share < 0.9995,
+			     f->own_share * 100, percent);
+	if (over_budget(f))
+		snprintf(value + n, sizeof(value) - (size_t)n, " (budget %g%s)", f->budget * 100,
+			 percent);
+	put_field(l, "cost", value, l->wide ? 6 : 4);
+}
+
 static void put_rate(struct line *l, const char *name, double rate, const char *mark)
 {
 	char value[40];
@@ -208,12 +229,12 @@ void watch_live_show(FILE *out, struct watch_place *place, const struct watch_fi
 		put_rate(&l, "miss", f->misses_per_s, "");
 	}
 	/* Comes before fields that a narrow terminal has no room for. */
-	if (f->over_budget)
-		put_share(&l, "over budget", f->own_share, "");
+	if (over_budget(f))
+		put_cost(&l, f);
 	put_share(&l, "prefetch", f->prefetch_accuracy, "");
 	put_rate(&l, "evict", f->evictions_per_s, "");
-	if (!f->over_budget)
-		put_share(&l, "own", f->own_share, "");
+	if (!over_budget(f))
+		put_cost(&l, f);
 	while (l.length && l.text[l.length - 1] == ' ')
 		l.text[--l.length] = 0;
 	if (rows >= ROWS_LEAST) {

@@ -132,11 +132,12 @@ static const char *path_to_name(const struct ended_run *run)
 static int print_summary(void *arg, struct errtext *err)
 {
 	const struct ended_run *run = arg;
-	_cleanup_free_ char *again = report_again(path_to_name(run), run->run_id, NULL);
+	_cleanup_free_ char *again = report_again(NULL, run->run_id, NULL);
 	struct rule_dirs dirs = {0};
 	struct report_options options = {.db = run->db,
 					 .run_id = run->run_id,
 					 .brief = true,
+					 .again_db = path_to_name(run),
 					 .again = again,
 					 .on_heads = keep_heads,
 					 .on_heads_arg = (void *)run->db,

@@ -102,13 +102,12 @@ struct passes {
 	size_t nr, first[EPOCHS_MAX]; /* result of epochs_find() */
 };
 
-/* Counts reads if the per-read hook was always on; else pages added to the cache. */
-static const char *measure_of(const struct model *m, const struct model_job *job)
+/* The per-read hook was always on; else only pages added to the cache show passes. */
+static bool reads_counted(const struct model *m, const struct model_job *job)
 {
 	bool sliced = m->run.sliced.known && m->run.sliced.value;
-	bool reads = !sliced && job->counts.known[C_read_bytes] && job->counts.c[C_read_bytes] > 0;
 
-	return reads ? "read_bytes, file_bytes" : "brought_pages, file_pages";
+	return !sliced && job->counts.known[C_read_bytes] && job->counts.c[C_read_bytes] > 0;
 }
 
 static int load_intervals(sqlite3 *db, const struct model *m, const struct model_job *job,
@@ -202,16 +201,25 @@ static void sum_epochs(struct model_epochs *e, const struct passes *p)
 	}
 }
 
+static const char uncounted[] = "not every read was counted, and a file that stays in the page "
+				"cache is not fetched again, so "
+				"no record shows every pass; mark the epochs with cachemon mark";
+
 static int find_passes(sqlite3 *db, struct model *m, const struct model_job *job, bool in_order,
 		       struct model_epochs *e, struct passes *p, struct errtext *err)
 {
+	bool reads = reads_counted(m, job);
 	int ret = load_intervals(db, m, job, p, err);
 
 	if (!ret)
-		ret = load_rows(db, m, measure_of(m, job), p, err);
+		ret = load_rows(db, m,
+				reads ? "read_bytes, file_bytes" : "brought_pages, file_pages", p,
+				err);
 	if (ret)
 		return ret;
 	e->absent = epochs_find(p->rows, p->nr_rows, in_order, &p->nr, p->first);
+	if (e->absent && !reads)
+		e->absent = uncounted;
 	if (e->absent)
 		return 0;
 	e->list = arena_alloc(&m->arena, p->nr * sizeof(*e->list));

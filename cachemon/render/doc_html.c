@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "page.h"
+#include "cachemon/base/human.h"
 #include "cachemon/render/html.h"
 
 /*
@@ -53,6 +54,21 @@ void html_text(FILE *out, const char *s)
 		put_char(out, *s);
 }
 
+/* A character of a text with sentences. */
+static void put_spoken(FILE *out, const char *s, const char *begin)
+{
+	if (*s == ' ' && s > begin && isdigit((unsigned char)s[-1]) && human_unit(s + 1))
+		fputs("&nbsp;", out);
+	else
+		put_char(out, *s);
+}
+
+void html_sentence(FILE *out, const char *s)
+{
+	for (const char *begin = s; *s; s++)
+		put_spoken(out, s, begin);
+}
+
 /* One path, up to a space or the end. It starts a new line rather than being broken after other
  * words. */
 static const char *put_path(FILE *out, const char *s, bool behind)
@@ -81,7 +97,7 @@ void html_wrapped(FILE *out, const char *s)
 		if (word && *s == '/')
 			s = put_path(out, s, s != begin);
 		else
-			put_char(out, *s++);
+			put_spoken(out, s++, begin);
 	}
 }
 
@@ -90,7 +106,7 @@ void html_caption(FILE *out, const char *title, const char *says)
 	fputs("<figcaption><b>", out);
 	html_text(out, title);
 	fputs("</b> ", out);
-	html_text(out, says);
+	html_sentence(out, says);
 	fputs("</figcaption>", out);
 }
 
@@ -106,7 +122,7 @@ void html_label(FILE *out, const char *title, const char *says)
 static void html_element(struct doc *d, const char *name, const char *text)
 {
 	fprintf(d->out, "<%s>", name);
-	html_text(d->out, text);
+	html_sentence(d->out, text);
 	fprintf(d->out, "</%s>\n", name);
 }
 
@@ -167,7 +183,7 @@ static void put_code(FILE *out, const char *s)
 static void html_words(struct doc *d, const char *text)
 {
 	fputs("<p>", d->out);
-	doc_put_words(d->out, text, html_text, put_code);
+	doc_put_words(d->out, text, html_sentence, put_code);
 	fputs("</p>\n", d->out);
 }
 
@@ -186,7 +202,7 @@ static void html_facts(struct doc *d, const struct doc_table *t)
 	fputs("<dl class=\"facts\">\n", d->out);
 	for (size_t i = 0; i + 2 <= t->nr_cells; i += 2) {
 		fprintf(d->out, "<div><dt>%s</dt><dd>", t->cells[i]);
-		html_text(d->out, t->cells[i + 1]);
+		html_sentence(d->out, t->cells[i + 1]);
 		fputs("</dd></div>\n", d->out);
 	}
 	fputs("</dl>\n", d->out);
@@ -201,9 +217,9 @@ static void html_steps(struct doc *d, const struct doc_table *t)
 		fputs("</b> ", d->out);
 		put_code(d->out, t->cells[i + 1]);
 		fputs("<br>Gain: <b>", d->out);
-		html_text(d->out, t->cells[i + 2]);
+		html_sentence(d->out, t->cells[i + 2]);
 		fputs("</b>. ", d->out);
-		html_text(d->out, t->cells[i + 3]);
+		html_sentence(d->out, t->cells[i + 3]);
 		fputs("</li>\n", d->out);
 	}
 	fputs("</ol></div>\n", d->out);
@@ -296,7 +312,7 @@ static void html_grades(struct doc *d, const struct doc_grade *grades, size_t nr
 		else
 			fputs("</span> <b>-</b> <small>none</small>", d->out);
 		fputs("<details><summary>how</summary><p>", d->out);
-		html_text(d->out, g->how);
+		html_sentence(d->out, g->how);
 		fputs("</p></details></li>\n", d->out);
 	}
 	fputs("</ul>\n", d->out);
@@ -322,11 +338,11 @@ static void html_card_begin(struct doc *d, const struct doc_card *card)
 	fprintf(d->out, "<article class=\"card %s\">", card->severity);
 	put_card_title(d->out, card->title);
 	fputs("<p class=\"gain\">Gain: <b>", d->out);
-	html_text(d->out, card->gain);
+	html_sentence(d->out, card->gain);
 	fputs("</b>", d->out);
 	if (card->gain_range) {
 		fputs(", ", d->out);
-		html_text(d->out, card->gain_range);
+		html_sentence(d->out, card->gain_range);
 	}
 	fprintf(d->out, "</p>\n<p class=\"what\"><b>%s severity</b>, %s", card->severity, card->id);
 	if (card->subject) {
@@ -334,7 +350,7 @@ static void html_card_begin(struct doc *d, const struct doc_card *card)
 		html_text(d->out, card->subject);
 	}
 	fputs("</p>\n<p class=\"says\">", d->out);
-	html_text(d->out, card->text);
+	html_sentence(d->out, card->text);
 	fputs("</p>\n", d->out);
 }
 

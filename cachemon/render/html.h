@@ -2,8 +2,8 @@
 /*
  * Shared by the files that write HTML: escaping, and parts that have a file of their own. Styles
  * are only classes of page/style.css, because the page's policy allows no others. html_text(),
- * html_wrapped(), html_caption() and html_label() are in doc_html.c; html_map() and html_numbers()
- * are in html_table.c; html_tone() is in html_picture.c.
+ * html_sentence(), html_wrapped(), html_caption() and html_label() are in doc_html.c; html_map()
+ * and html_numbers() are in html_table.c; html_tone() is in html_picture.c.
  */
 #ifndef RENDER_HTML_H
 #define RENDER_HTML_H
@@ -12,6 +12,8 @@
 
 /* Text with the five special characters escaped; for elements and attributes. */
 void html_text(FILE *out, const char *s);
+/* The same for sentences: a line does not break between a number and its unit. */
+void html_sentence(FILE *out, const char *s);
 /* The same for narrow elements: a line may break after a slash within a path. */
 void html_wrapped(FILE *out, const char *s);
 /* The caption of a figure, and the attributes of its drawing. */

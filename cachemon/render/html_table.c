@@ -105,7 +105,7 @@ void html_table(struct doc *d, const struct doc_table *t)
 	fprintf(d->out, "<div class=\"scroll\" tabindex=\"0\"><table%s>\n", kind);
 	if (t->caption) {
 		fputs("<caption><span>", d->out);
-		html_text(d->out, t->caption);
+		html_sentence(d->out, t->caption);
 		fputs("</span></caption>\n", d->out);
 	}
 	put_head(d->out, t);

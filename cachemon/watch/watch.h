@@ -99,7 +99,7 @@ struct watch_figures {
 	double prefetch_accuracy; /* < 0: unknown */
 	double evictions_per_s;
 	double own_share; /* share of the job's CPU time; < 0: unknown */
-	bool over_budget;
+	double budget;	  /* the most that own_share may be; < 0: no limit */
 	bool estimated;
 	uint64_t elapsed_ns;
 };

@@ -393,7 +393,7 @@ void watch_run_figures(const struct watch_run *run, struct watch_figures *ret)
 	ret->own_share = run->own_share;
 	ret->elapsed_ns = run->elapsed_ns;
 	ret->estimated = run->sliced;
-	ret->over_budget = run->o->level != LEVEL_FULL && run->own_share > run->o->max_overhead;
+	ret->budget = run->o->level == LEVEL_FULL ? -1 : run->o->max_overhead;
 	if (!run->samples)
 		*ret = (struct watch_figures){
 			.hit_ratio = -1,

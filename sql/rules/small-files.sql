@@ -5,34 +5,59 @@
 -- severity: high when the stall in them is at least high_share of the wall time, medium when at least
 --           medium_share, else low
 -- needs counters: misses stall_ns read_bytes wall_ns cpu_ns demand_pages prefetched_pages
--- param min_files = 500 files -- together
+-- param min_files = 500 files -- of the dataset
 -- param max_file_bytes = 262144 bytes -- brought in for each file, on average
 -- param min_miss_share = 0.2 ratio -- of the pages brought in: files end before readahead helps
 -- param min_stall_share = 0.1 ratio -- of the run, in these files
 -- param shard_window_pages = 32 pages -- 128 KiB, one readahead request in a large file
 -- param medium_share = 0.2 ratio -- of the wall time
 -- param high_share = 0.5 ratio -- of the wall time
-WITH small AS (
+WITH RECURSIVE program_place(place) AS (
+	VALUES ('/usr/*'), ('/lib*/*'), ('/etc/*'), ('/proc/*'), ('/sys/*'), ('*/lib/python[0-9]*'),
+		('*/site-packages/*'), ('*/dist-packages/*'), ('*/__pycache__/*')
+), small AS (
 	SELECT
-		d.job_id, count(*) AS directories, max(d.path) AS path, sum(d.files) AS files,
-		sum(d.demand_pages + d.prefetched_pages) AS fetched_pages, sum(d.misses) AS misses,
-		sum(d.stall_ns) AS stall_ns, max(d.page_size_bytes) AS page_size_bytes
+		d.directory_id, d.job_id, CAST(d.path AS TEXT) AS path, d.files,
+		d.demand_pages + d.prefetched_pages AS fetched_pages, d.misses, d.stall_ns,
+		d.page_size_bytes
 	FROM v_directory d
-	WHERE d.files > 0 AND d.demand_pages + d.prefetched_pages > 0
+	WHERE d.files > 0 AND d.path IS NOT NULL AND d.demand_pages + d.prefetched_pages > 0
 		AND (d.demand_pages + d.prefetched_pages) * d.page_size_bytes <= :max_file_bytes * d.files
-	GROUP BY d.job_id
+		-- Not those of programs: Python reads hundreds at its start.
+		AND NOT EXISTS (SELECT 1 FROM program_place p WHERE CAST(d.path AS TEXT) || '/' GLOB p.place)
+), tree(directory_id, at, below) AS (
+	-- Each directory, and each above it with the one that leads there.
+	SELECT directory_id, path, '' FROM small
+	UNION
+	SELECT directory_id, rtrim(rtrim(at, replace(at, '/', '')), '/'), at FROM tree
+	WHERE at LIKE '/_%/_%'
+), branch AS (
+	SELECT
+		s.job_id, t.at, t.below, sum(s.files) AS files, sum(s.fetched_pages) AS fetched_pages,
+		sum(s.misses) AS misses, sum(s.stall_ns) AS stall_ns,
+		max(s.page_size_bytes) AS page_size_bytes
+	FROM tree t JOIN small s ON s.directory_id = t.directory_id GROUP BY s.job_id, t.at, t.below
+), dataset AS (
+	SELECT
+		job_id, at AS path, sum(files) AS files, sum(fetched_pages) AS fetched_pages,
+		sum(misses) AS misses, sum(stall_ns) AS stall_ns, max(page_size_bytes) AS page_size_bytes,
+		row_number() OVER (PARTITION BY job_id ORDER BY sum(stall_ns) DESC) AS place
+	FROM branch GROUP BY job_id, at
+	-- A dataset has one directory, or one for each class: else most files are in one of those
+	-- below, which is the dataset.
+	HAVING max(iif(below = '', 0, files)) * 2 <= sum(files)
 ), cost AS (
-	SELECT s.*, j.name, w.wall_s, s.stall_ns * w.s_per_stall_ns AS stall_s,
+	SELECT s.*, w.wall_s, s.stall_ns * w.s_per_stall_ns AS stall_s,
 		-- In large files one request fetches a window. This is the largest possible saving
 		-- of waits.
 		s.stall_ns * w.s_per_stall_ns * max(0, 1 - s.fetched_pages * 1.0 / :shard_window_pages
 			/ nullif(s.misses, 0)) AS saved_s
-	FROM small s JOIN v_job j ON j.job_id = s.job_id JOIN v_wall w ON w.job_id = s.job_id
+	FROM dataset s JOIN v_wall w ON w.job_id = s.job_id WHERE s.place = 1
 )
 SELECT
 	c.job_id,
-	iif(c.directories = 1, 'directory', 'job') AS subject_kind,
-	iif(c.directories = 1, c.path, c.name) AS subject,
+	'directory' AS subject_kind,
+	CAST(c.path AS BLOB) AS subject,
 	CASE
 		WHEN c.stall_s >= :high_share * c.wall_s THEN 'high'
 		WHEN c.stall_s >= :medium_share * c.wall_s THEN 'medium'
@@ -43,13 +68,13 @@ SELECT
 		c.stall_ns / 1e9, c.files, c.fetched_pages * c.page_size_bytes / c.files / 1024) AS summary,
 	json_array(
 		json_object('metric', 'files', 'value', c.files, 'unit', 'files',
-			'scope', 'directories of small files'),
+			'scope', 'small files in it and below'),
 		json_object('metric', 'fetched_pages', 'value', c.fetched_pages, 'unit', 'pages',
-			'scope', 'directories of small files'),
+			'scope', 'small files in it and below'),
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages',
-			'scope', 'directories of small files'),
+			'scope', 'small files in it and below'),
 		json_object('metric', 'stall_ns', 'value', c.stall_ns, 'unit', 'ns',
-			'scope', 'directories of small files')
+			'scope', 'small files in it and below')
 	) AS evidence,
 	c.saved_s AS gain_value,
 	's' AS gain_unit,

@@ -131,7 +131,7 @@ def line_at(terminal, columns, read):
 
 @part.case("the live line is one line: it stays off the right edge")
 def narrow(case):
-    fields = (("hit", 11), ("miss", 39), ("own|over budget", 78))
+    fields = (("hit", 11), ("miss", 39), ("cost", 78))
 
     def narrow_down(terminal, read):
         # The whole line starts to fit at a width between 75 and 81 columns.

@@ -238,6 +238,33 @@ def names_break_between_their_parts(browser, pages):
 
 
 @page_case(part)
+def numbers_keep_their_units(browser, pages):
+    """A line of a sentence does not end between a number and its unit."""
+    browser.size(400)
+    for kind, path in pages.items():
+        browser.open(path)
+        browser.open_folds()
+        found, broken = browser.js("""
+            const range = document.createRange(), broken = [];
+            const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            let found = 0;
+            for (let n; (n = texts.nextNode());) {
+                if (!n.parentElement.checkVisibility() || n.parentElement.closest('pre, code, svg, script'))
+                    continue;
+                for (const m of n.data.matchAll(/\\d\\s(%|[mun]?s|[KMGT]?i?B)(?![\\w])/g)) {
+                    range.setStart(n, m.index);
+                    range.setEnd(n, m.index + m[0].length);
+                    found++;
+                    if (new Set([...range.getClientRects()].map(r => r.top)).size > 1)
+                        broken.push(n.parentElement.outerHTML.slice(0, 90) + n.data.slice(Math.max(0, m.index - 20), m.index + 20));
+                }
+            }
+            return [found, broken];""")
+        check(found > 3 or kind not in ("report", "typical"), f"{kind}: only {found} numbers with a unit")
+        equal(f"{kind}: broken between number and unit", broken[:5], [])
+
+
+@page_case(part)
 def captions_are_read_at_once(browser, pages):
     """The text above a table that is wider than the page is not wider than the page."""
     browser.size(360)

@@ -5,6 +5,7 @@ them, and the FIFO is removed at the end. The oracle is the job itself, which re
 that are cold or cached."""
 
 import json
+import multiprocessing
 import os
 import random
 import shlex
@@ -16,7 +17,8 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib import machine  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.reads import PAGE, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
@@ -119,6 +121,52 @@ def one_file(w, stack):
         starts = [e["start_ns"] / 1e9 for e in epochs["list"]]
         off = (starts[2] - starts[1]) - (began[2] - began[1])
         check(abs(off) <= 2 * epochs["margin_ns"] / 1e9, f"the second epoch lasts {off:.3f} s more than the pass")
+
+
+def load_epochs(folder, group, epochs):
+    """Two workers read all files in another order in each epoch, at a steady pace. Prints when each
+    epoch began."""
+    with open(f"{group}/cgroup.procs", "w", encoding="ascii") as f:
+        f.write("0")
+    paths = [entry.path for entry in os.scandir(folder)]
+    for _ in range(epochs):
+        print(time.monotonic(), flush=True)
+        random.shuffle(paths)
+        with multiprocessing.Pool(2) as pool:
+            pool.map(load_file, paths, chunksize=8)
+
+
+def load_file(path):
+    read_whole(path)
+    time.sleep(0.01)
+
+
+@part.case
+def loader(w, stack):
+    """Workers that read small files under a memory limit, of which some stay in the cache."""
+    folder, epochs, files = f"{w.data}/small", 3, 300
+    os.mkdir(folder)
+    for i in range(files):
+        fill(f"{folder}/{i}", PAGES)
+    root = machine.v1_root() or machine.v2_root()
+    group = machine.cgroup(stack, root, f"cachemon-marks-{os.getpid()}")
+    limit = next((name for name in ("memory.limit_in_bytes", "memory.max") if os.path.exists(f"{group}/{name}")), None)
+    if not limit:
+        raise Skipped("no cgroup hierarchy that limits memory")
+    with open(f"{group}/{limit}", "w", encoding="ascii") as f:
+        f.write(str(files * PAGES * PAGE * 2 // 3))
+    db = f"{w.work}/loader.db"
+    done = subprocess.run([w.args.cachemon, "watch", "--db", db, "--level", "full", "--interval", "100ms", "--",
+                           sys.executable, "-B", ME, "--load-epochs", folder, group, str(epochs)],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    began = [float(line) for line in done.stdout.split()]
+    job = report(w, db)
+    check(job["totals"]["evicted_pages"]["reclaim_memcg"] > 0, "the limit evicted nothing")
+    found = job["epochs"]
+    equal("epochs", (found["source"], len(found["list"])), ("found", epochs))
+    starts = [e["start_ns"] / 1e9 for e in found["list"]]
+    off = (starts[2] - starts[1]) - (began[2] - began[1])
+    check(abs(off) <= 2 * found["margin_ns"] / 1e9, f"the second epoch lasts {off:.3f} s more than the job says")
 
 
 def watched(w, script, *options):
@@ -299,5 +347,7 @@ if __name__ == "__main__":
         worker(sys.argv[2], sys.argv[3], sys.argv[4:])
     elif sys.argv[1:2] == ["--pass-over"]:
         pass_over(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    elif sys.argv[1:2] == ["--load-epochs"]:
+        load_epochs(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         sys.exit(part.main(World))

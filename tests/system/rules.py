@@ -106,11 +106,11 @@ class Run:
         for number, (path, values) in enumerate((directories or {}).items(), 1):
             values = dict(values)
             files, size = values.pop("files", 1), values.pop("size_bytes", 64 << 20)
-            self.counted("directory", values, id=number, job_id=1, path=path.encode(), files=files,
+            self.counted("directory", values, id=number, job_id=1, path=os.fsencode(path), files=files,
                          misses_read_on=0)
             self.counted("file", values, id=number, job_id=1, directory_id=number, dev_major=7,
                          dev_minor=0, ino=number, gen=1, fstype="ext4", size_bytes=size,
-                         path=f"{path}/file".encode(), misses_read_on=0)
+                         path=os.fsencode(f"{path}/file"), misses_read_on=0)
         self.counted("filesystem", total, id=1, job_id=1, dev_major=7, dev_minor=0, type="ext4",
                      cover="exact", files=len(directories or {}), misses_read_on=0)
         self.put("interval", id=1, run_id=1, start_ns=0, duration_ns=100 * SECOND,
@@ -573,6 +573,31 @@ def what_is_read_again_is_not_random():
     return wrong
 
 
+def small_files_of_the_dataset():
+    """The finding names the directory with the dataset, and counts its files alone."""
+    def small(files, stall_s=0):
+        return {"files": files, "misses": 4 * files, "demand_pages": 5 * files, "prefetched_async": 5 * files,
+                "stall_ns": stall_s * SECOND, "stalls": 4 * files}
+
+    python = {f"/opt/conda/lib/python3.11/{name}": small(400, 5) for name in ("json", "site-packages/torch")}
+    python["/home/u/job/__pycache__"] = small(900, 5)
+    wrong = []
+    for what, directories, want in (
+            ("one directory", {"/d/train": small(1000, 30)}, ("/d/train", 1000)),
+            ("a directory of each class", {f"/d/train/n{i}": small(10, 1) for i in range(60)}, ("/d/train", 600)),
+            ("classes in two parts", {f"/d/{part}/n{i}": small(10, 1) for part in "ab" for i in range(30)},
+             ("/d", 600)),
+            ("another directory beside it", {"/d/train": small(1000, 30), "/d/log": small(20)}, ("/d/train", 1000)),
+            ("a name that is not text", {"/d/\udcff/x": small(1000, 30)}, ("/d/\udcff/x", 1000)),
+            ("only the program", {}, None)):
+        encoded = Run().job({**python, **directories}).views().find().get("small-files")
+        found = encoded and (os.fsdecode(encoded[0]["subject"]),
+                             next(e["value"] for e in json.loads(encoded[0]["evidence"]) if e["metric"] == "files"))
+        if found != want:
+            wrong.append(f"{what}: {found}")
+    return wrong
+
+
 def small_reads_at_random():
     """Short random records: it is not known that a page is read again, so the text does not
     claim it."""
@@ -654,6 +679,22 @@ def sliced_is_no_waste():
     return [f"finds {', '.join(found)}"] if found else []
 
 
+def sliced_is_limited():
+    """Evictions by cause are exact in a sliced run: the limit is judged without the fates of
+    prefetched pages, unless those that came back may all have been unused."""
+    wrong = []
+    for what, prefetched, found, doubted in (("few prefetched", 5000, True, False),
+                                             ("most prefetched", 35000, False, True)):
+        run = Run().job({"/d": {**LOOP, "prefetched_async": prefetched, "used": 0, "untracked": prefetched,
+                                "demand_pages": 40000 - prefetched, "misses": 40000 - prefetched}}).machine()
+        run.db.execute("UPDATE run SET sliced = 1, level = 'auto', read_on_ns = 10000000000")
+        name = "memcg-limit-too-low"
+        got = (name in run.views().find(), name in run.doubts)
+        if got != (found, doubted):
+            wrong.append(f"{what}: found, in doubt: {got}")
+    return wrong
+
+
 def judge(cases):
     """Runs (name, function, arguments...), each of which returns its errors; returns the status
     of the part."""
@@ -683,6 +724,7 @@ def main():
         ("cache-too-small: a broken curve", broken_curve_says_nothing),
         ("readahead-too-small: a mapped file", mapped_use_is_not_seen),
         ("a run in slices", sliced_is_no_waste),
+        ("memcg-limit-too-low: a run in slices", sliced_is_limited),
         ("evicted-by-neighbour: another job", another_job_is_named),
         ("evicted-by-neighbour, writes-evict-dataset: evictors not known", unknown_evictors_are_no_pass),
         ("nothing-wrong: praise only where figures bear it", praise_is_borne),
@@ -691,6 +733,7 @@ def main():
         ("readahead-too-small, readahead-too-large: the device's window", device_has_that_window),
         ("too-little-data: beside nothing", little_is_said_alone),
         ("dontneed-harmful: the job's own calls", dropped_by_its_own_calls),
+        ("small-files: the dataset's files alone", small_files_of_the_dataset),
         ("small-reads: order not known", small_reads_at_random),
         ("cache-bypassed: what it rests on", outside_of_the_cache),
     ])

@@ -428,6 +428,11 @@ def files_of_others_are_not_traced(world, stack):
     paths = [f.path for f in traces.files_of(watch.db)]
     check(mine in paths, f"the job's own file is not among {paths}")
     check(theirs not in paths, f"{theirs} is traced")
+    dev = os.stat(theirs).st_dev
+    for table in ("file", "filesystem"):
+        equal(f"rows of {table} for the other filesystem",
+              watch.query(f"SELECT count(*) FROM {table} WHERE dev_major = {os.major(dev)} AND "
+                          f"dev_minor = {os.minor(dev)}"), 0)
 
 
 @part.case

@@ -95,12 +95,13 @@ static void test_needs(void **state)
 	a = world_analyse(f);
 	assert_null(world_finding(&a, "prefetch-waste"));
 	assert_string_equal(world_unjudged(&a, "prefetch-waste"),
-			    "evicted_unused was not measured in this run");
+			    "the run has no count of prefetched pages that were evicted unused");
 	analysis_free(&a);
 	fixture_sql(f, "INSERT INTO unmeasured VALUES (1, 'evicted_unused', 'level cold')");
 	a = world_analyse(f);
 	assert_string_equal(world_unjudged(&a, "prefetch-waste"),
-			    "evicted_unused was not measured: level cold");
+			    "the run has no count of prefetched pages that were evicted unused: "
+			    "level cold");
 	analysis_free(&a);
 }
 
@@ -142,10 +143,11 @@ static void test_needs_of_tables(void **state)
 		       "VALUES (1, 8, 0, 1, 1, 'willneed', 'fadvise')");
 	a = world_analyse(f);
 	assert_string_equal(world_unjudged(&a, "events"),
-			    "interference was not measured: this kernel is too old");
+			    "the run has no record of evictors: this kernel is too old");
 	assert_non_null(world_finding(&a, "devices"));
 	assert_string_equal(world_unjudged(&a, "curves"), "the run was sliced");
-	assert_string_equal(world_unjudged(&a, "fact"), "used was not measured in this run");
+	assert_string_equal(world_unjudged(&a, "fact"),
+			    "the run has no count of prefetched pages used in time");
 	analysis_free(&a);
 }
 
@@ -460,7 +462,8 @@ static void test_old_database(void **state)
 	assert_int_equal(a.rules.nr_problems, 0);
 	assert_non_null(world_finding(&a, "prefetch-waste"));
 	assert_string_equal(world_unjudged(&a, "limits"),
-			    "the database has no table job_limit: an older cachemon recorded it");
+			    "the database has no fact of the job's memory limit: an older cachemon "
+			    "recorded it");
 	assert_int_equal(a.nr_verdicts, 1);
 	assert_null(a.verdicts[0].verdict);
 	analysis_free(&a);

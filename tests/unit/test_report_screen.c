@@ -132,9 +132,11 @@ static void whole_report_opens_with_it(void **state)
 		char *text = golden_report(*state, formats[i], 2);
 		char *flat = text;
 
-		/* Lines of text may be broken anywhere. */
+		/* Lines of text may be broken anywhere, except before a unit in HTML. */
 		for (char *p = text; *p; p++)
-			if (!strchr(" \n", *p))
+			if (!strncmp(p, "&nbsp;", strlen("&nbsp;")))
+				p += strlen("&nbsp;") - 1;
+			else if (!strchr(" \n", *p))
 				*flat++ = *p;
 		*flat = '\0';
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
@@ -182,6 +184,51 @@ static void commands_name_the_same_run(void **state)
 	free(again);
 }
 
+static char *screen_of(struct fixture *f, const char *db)
+{
+	struct report_options o = {
+		.db = f->db, .run_id = 3, .brief = true, .again_db = db, .again = " --run 3"};
+	struct errtext err = {""};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	if (report_show(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
+	fclose(out);
+	return text;
+}
+
+/* A command on one line can be copied: a long path stands on a line of its own. */
+static void commands_fit_on_lines(void **state)
+{
+	static const char *const commands[] = {"cachemon report --run 3 --full ",
+					       "cachemon report --run 3 -o report.html "};
+	char *text = screen_of(*state, "/tmp/x/run.db");
+
+	assert_non_null(strstr(text, " --run 3 --full          # all of it\n"));
+	free(text);
+	text = screen_of(*state, "/tmp/longer/run.db");
+	assert_non_null(strstr(
+		text, "\n    cachemon report --db /tmp/longer/run.db --run 3 --full  # all "));
+	assert_non_null(strstr(text, "\n    cachemon report --db /tmp/longer/run.db --run 3 -o "
+				     "report.html\n"));
+	assert_null(strstr(text, "CACHEMON_DB"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 80);
+	free(text);
+	text = screen_of(*state,
+			 "/work/a user/with/a long/path/of/more/than/eighty/columns/run.db");
+	assert_non_null(strstr(text,
+			       "\n    export CACHEMON_DB='/work/a user/with/a long/path/of/more/"
+			       "than/eighty/columns/run.db'\n"));
+	for (int i = 0; i < 2; i++)
+		assert_non_null(strstr(text, commands[i]));
+	assert_null(strstr(text, "--db"));
+	free(text);
+}
+
 static int teardown(void **state)
 {
 	fixture_end(*state);
@@ -204,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whole_report_opens_with_it, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(programs_get_it_too, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(commands_name_the_same_run, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(commands_fit_on_lines, golden_begin, teardown),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/prose.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/model/bounds.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 
 /* The share of the bytes that the tasks read above which a sentence mentions it. */
@@ -30,6 +32,31 @@ char *prose_cut(char *text, size_t max)
 char *prose_name(const struct bytes *name, size_t max)
 {
 	return prose_cut(escape_inert_copy(name->data, name->len), max);
+}
+
+/* Where a sentence may end: at a full stop, or at a colon that no word follows. */
+static bool sentence_ends(const char *s)
+{
+	return (*s == '.' && (!s[1] || isspace((unsigned char)s[1]))) ||
+	       (*s == ':' && (!s[1] || s[1] == '\n'));
+}
+
+char *prose_action(const struct finding *f)
+{
+	enum { SAYS_SOMETHING = 32 };
+	const char *from = f->note && f->note->action ? f->note->action : f->summary;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	const char *end = from;
+
+	while (*end && !(sentence_ends(end) && (end - from >= SAYS_SOMETHING || !end[1])))
+		end++;
+	for (const char *p = from; out && p < end; p++)
+		if (*p != '`')
+			putc(*p == '\n' ? ' ' : *p, out);
+	if (out)
+		putc('.', out);
+	return text_end(&b);
 }
 
 struct view {

@@ -8,14 +8,21 @@
 
 #include <stdio.h>
 
+#include "advisor/analysis/analysis.h"
 #include "cachemon/model/model.h"
 
 /* Maximum bytes of names in sentences. */
 enum { PROSE_NAME_MAX = 60 };
+/* Two lines of a terminal, minus the text before them. */
+enum { PROSE_TWO_LINES = 148 };
 /* Truncates in place to max bytes, at the end of a word if possible. NULL stays. */
 char *prose_cut(char *text, size_t max);
 /* Escaped, to be freed; NULL: no memory. */
 char *prose_name(const struct bytes *name, size_t max);
+/* The first sentences of what to do, as many as are useful, without backticks; to be freed. It is
+ * never cut, because it may have a command: a test keeps that of the built-in rules at
+ * PROSE_TWO_LINES. */
+char *prose_action(const struct finding *f);
 /* Hit ratio, bytes read, misses; and overhead above its budget. No newline. */
 void prose_reads(FILE *out, const struct model *m, const struct model_job *job, bool why);
 /* That, prefetch and overhead: one paragraph, no newline. */

@@ -113,9 +113,9 @@ static size_t count_lines(const char *from, const char *to)
 
 /* How many of the fixes leave the title in view above the prompt, and at least one. */
 static size_t fixes_in_view(const char *text, long end, const long *fix_ends, size_t nr,
-			    size_t rows)
+			    size_t end_lines, size_t rows)
 {
-	size_t lines = count_lines(text, text + end) + SECTIONS_SCREEN_END;
+	size_t lines = count_lines(text, text + end) + end_lines;
 
 	for (; nr > 1 && rows && lines >= rows; nr--)
 		lines -= count_lines(text + fix_ends[nr - 2], text + fix_ends[nr - 1]);
@@ -139,8 +139,9 @@ static char *make_screen(const struct report_options *o, const struct model *m, 
 	d.step_ends = fix_ends;
 	nr = sections_screen(&d, m, tight);
 	end = doc_position(&d);
-	shown = fixes_in_view(b.text, end, fix_ends, nr, rows);
-	sections_screen_end(&d, m, o->again ?: "", shown);
+	shown = fixes_in_view(b.text, end, fix_ends, nr,
+			      sections_screen_end_lines(o->again_db, o->again ?: ""), rows);
+	sections_screen_end(&d, m, o->again_db, o->again ?: "", shown);
 	ret = doc_end(&d);
 	text = text_end(&b);
 	if (ret) {

@@ -43,7 +43,9 @@ struct report_options {
 	const struct rule_dirs *rules; /* a site's; NULL: built-in only */
 	bool advise;		       /* only the fixes, in full */
 	bool brief;		       /* as text: one screen */
-	const char *again; /* for a screen: options that name this database and run; NULL: none */
+	/* For the commands of a screen. */
+	const char *again_db; /* a path that they must name; NULL: none */
+	const char *again;    /* options that name this run; NULL: none */
 	/* Receives errors of a site's rules, one line per call; NULL: only the report has them. */
 	void (*on_problem)(void *arg, const char *problem);
 	void *on_problem_arg;

@@ -18,10 +18,12 @@ void sections_title(struct doc *d, const struct model *m, const char *verb);
  * omits why measuring cost more than its budget. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
 size_t sections_screen(struct doc *d, const struct model *m, bool tight);
-/* Its end, of SECTIONS_SCREEN_END lines at most; again: the command line's options for the
- * database, with a blank before it, or ""; fixes: how many are shown. */
-enum { SECTIONS_SCREEN_END = 4 };
-void sections_screen_end(struct doc *d, const struct model *m, const char *again, size_t fixes);
+/* Its end; db: a path that commands must name, or NULL; again: further options of theirs, with a
+ * blank before them, or ""; fixes: how many are shown. */
+void sections_screen_end(struct doc *d, const struct model *m, const char *db, const char *again,
+			 size_t fixes);
+/* The most lines that it has. */
+size_t sections_screen_end_lines(const char *db, const char *again);
 /* The head of a whole report: what was run, the verdict, the waiting, and what to fix first. */
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/quote.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/prose.h"
 
 enum { JOBS_MAX = 3 };
-/* Two lines of a terminal, minus the text before them. */
-enum { TEXT_MAX = 148 };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
 
@@ -108,7 +108,7 @@ static void put_head(struct doc *d, const struct model *m, const struct model_jo
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
-		fact(&t, started ? "command" : "watched", prose_name(&what, TEXT_MAX));
+		fact(&t, started ? "command" : "watched", prose_name(&what, PROSE_TWO_LINES));
 	if (job && bytes_equal(&job->kind, &slurm))
 		fact(&t, "job", slurm_text(job));
 	fact(&t, "started", started_text(m, whole));
@@ -176,32 +176,6 @@ static void put_figures(struct doc *d, const struct model *m, const struct model
 	doc_put_facts(d, &t);
 }
 
-/* Where a sentence may end: at a full stop, or at a colon that no word follows. */
-static bool sentence_ends(const char *s)
-{
-	return (*s == '.' && (!s[1] || isspace((unsigned char)s[1]))) ||
-	       (*s == ':' && (!s[1] || s[1] == '\n'));
-}
-
-/* The first sentences of the action, as many as are useful, without backticks. */
-static char *first_sentence(const struct finding *f)
-{
-	enum { SAYS_SOMETHING = 32 };
-	const char *from = f->note && f->note->action ? f->note->action : f->summary;
-	struct text_builder b;
-	FILE *out = text_begin(&b);
-	const char *end = from;
-
-	while (*end && !(sentence_ends(end) && (end - from >= SAYS_SOMETHING || !end[1])))
-		end++;
-	for (const char *p = from; out && p < end; p++)
-		if (*p != '`')
-			putc(*p == '\n' ? ' ' : *p, out);
-	if (out)
-		putc('.', out);
-	return text_end(&b);
-}
-
 static char *capital(char *text)
 {
 	if (text)
@@ -214,7 +188,7 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(strdup(f->rule->title)));
 	doc_cell(t, "%s", f->rule->id);
 	doc_cell(t, "%s", finding_gain(&f->gain).s);
-	doc_cell_text(t, capital(prose_cut(first_sentence(f), TEXT_MAX)));
+	doc_cell_text(t, capital(prose_action(f)));
 }
 
 /* Returns the number of fixes written. */
@@ -277,26 +251,53 @@ static size_t fixes_left(const struct model *m, const struct model_job *job, siz
 	return a && a->nr_fixes > shown ? a->nr_fixes - shown : 0;
 }
 
-/* Commands to copy, and their purposes in a column. */
-static char *commands_text(const char *again, const char *full, const struct finding *f)
+/* A line of a terminal, without the indent of commands. */
+enum { COMMAND_WIDTH = 76 };
+
+/* Commands with the path would not fit on lines, and could not be copied: then one more line names
+ * it for all of them. */
+static bool db_is_long(const char *db, const char *again)
 {
-	/* The path of a database in two of them would move the third too far to the right. */
-	enum { NR = 3, WIDE_MOST = 56 };
+	return db && strlen("cachemon report --db '' -o report.html") + strlen(db) + strlen(again) >
+			     COMMAND_WIDTH;
+}
+
+size_t sections_screen_end_lines(const char *db, const char *again)
+{
+	return 4 + db_is_long(db, again);
+}
+
+/* Commands to copy, and their purposes in a column if that has room, else where one has. db:
+ * quoted, or "". */
+static char *commands_text(const char *db, bool apart, const char *again, const char *full,
+			   const struct finding *f)
+{
+	enum { NR = 3 };
 	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
+	const char *option = apart || !*db ? "" : " --db ", *path = apart ? "" : db;
+	size_t nr = f ? NR : NR - 1, wide = 0, longest = strlen("  # a page to send");
 	char *commands[NR] = {NULL};
-	size_t nr = f ? NR : NR - 1, wide = 0;
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 	char *text;
-	bool failed = text_print(&commands[0], "cachemon report%s --full", again) ||
-		      text_print(&commands[1], "cachemon report%s -o report.html", again) ||
-		      (f && text_print(&commands[2], "cachemon explain %s", f->rule->id));
+	bool failed =
+		text_print(&commands[0], "cachemon report%s%s%s --full", option, path, again) ||
+		text_print(&commands[1], "cachemon report%s%s%s -o report.html", option, path,
+			   again) ||
+		(f && text_print(&commands[2], "cachemon explain %s", f->rule->id));
 
 	for (size_t i = 0; !failed && i < nr; i++)
 		wide = strlen(commands[i]) > wide ? strlen(commands[i]) : wide;
-	for (size_t i = 0; !failed && out && i < nr; i++)
-		fprintf(out, "%-*s  # %s\n", i < 2 || wide <= WIDE_MOST ? (int)wide : 0,
-			commands[i], whys[i]);
+	if (wide + longest > COMMAND_WIDTH)
+		wide = 0;
+	if (out && apart)
+		fprintf(out, "export CACHEMON_DB=%s\n", db);
+	for (size_t i = 0; !failed && out && i < nr; i++) {
+		bool fits = strlen(commands[i]) + longest <= COMMAND_WIDTH;
+
+		fprintf(out, "%-*s%s%s\n", fits ? (int)wide : 0, commands[i], fits ? "  # " : "",
+			fits ? whys[i] : "");
+	}
 	for (size_t i = 0; i < NR; i++)
 		free(commands[i]);
 	text = text_end(&b);
@@ -388,8 +389,10 @@ size_t sections_screen(struct doc *d, const struct model *m, bool tight)
 	return fixes;
 }
 
-void sections_screen_end(struct doc *d, const struct model *m, const char *again, size_t fixes)
+void sections_screen_end(struct doc *d, const struct model *m, const char *db, const char *again,
+			 size_t fixes)
 {
+	_cleanup_free_ char *word = NULL;
 	size_t left = count_watched(m) < 2 ? fixes_left(m, model_main_job(m), fixes) : 0;
 	char full[64] = "all of it";
 	const struct finding *f = NULL;
@@ -399,7 +402,9 @@ void sections_screen_end(struct doc *d, const struct model *m, const char *again
 		f = first_fix(m, &m->jobs[i]);
 	if (left)
 		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
-	text = commands_text(again, full, f);
+	text = db && quote_word(db, &word)
+		       ? NULL
+		       : commands_text(word ?: "", db_is_long(db, again), again, full, f);
 	if (text)
 		doc_code(d, "shell", text);
 	else

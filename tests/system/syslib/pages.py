@@ -43,7 +43,8 @@ class Page(html.parser.HTMLParser):
         self.tables, self.maps, self.words = [], [], []
         self.table = None
         self.map_name = ""
-        self.feed(text)
+        # The space before a unit, which does not end a line.
+        self.feed(text.replace("&nbsp;", " "))
         self.close()
 
     def inside(self, *names):
