@@ -190,8 +190,11 @@ static void processes_beside_jobs(void **state)
 	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
 	s.view.sort = TOP_NAME;
 	ORDER(&s, "12 worker", "7 worker", "[all other processes]");
+	/* Reads without waits, which were withdrawn. */
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL;"
-			    "DELETE FROM process_interval");
+			    "UPDATE process_interval SET stall_ns = 0, stalls = 0");
+	expect_has(&s, "        -  2.93 KiB        -        9 7 worker", true);
+	fixture_sql(*state, "DELETE FROM process_interval");
 	expect_has(&s, "Waiting was not measured.", true);
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = 0, stalls = 0");
 	expect_has(&s, "No process waited.", true);
