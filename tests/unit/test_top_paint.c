@@ -201,6 +201,23 @@ static void processes_beside_jobs(void **state)
 	top_session_end(&s);
 }
 
+/* The process that evicted most of the job's pages. */
+static void neighbour_is_named(void **state)
+{
+	struct top_session s = begun(*state);
+
+	two_seconds(*state);
+	fixture_sql(*state,
+		    "INSERT INTO interference (job_id, cause, evictor_kind, evictor, pages, exact) "
+		    "VALUES (1, 'reclaim_kswapd', 'others', 'tar', 20000, 0), "
+		    "(1, 'reclaim_direct', 'others', 'tar', 300, 1), "
+		    "(1, 'reclaim_direct', 'others', 'cp', 20200, 1), "
+		    "(1, 'reclaim_memcg', 'own', 'train', 90000, 1)");
+	expect_has(&s, " (others) tar", true);
+	assert_string_equal(s.frame.rows[1].name, "(others) tar evicts");
+	top_session_end(&s);
+}
+
 static void rows_are_ordered(void **state)
 {
 	struct top_session s = begun(*state);
@@ -446,6 +463,7 @@ int main(void)
 		TEST(the_order_is_seen),
 		TEST(moments_do_not_change),
 		TEST(files_beside_jobs),
+		TEST(neighbour_is_named),
 		TEST(rows_are_ordered),
 		TEST(rows_are_filtered),
 		TEST(the_chosen_row_stays),
