@@ -163,7 +163,7 @@ struct file_row {
 	__u64 size_bytes; /* i_size when last seen */
 	__u64 size_since; /* monotonic ns when i_size was first seen with this value; 0: never */
 	__u32 flags;
-	__u32 touched; /* in a cell: a bit for each 8 counters that changed since the file got it */
+	__u32 touched; /* in a cell: a bit for each 8 counters that changed in it */
 	__s64 c[C_NR];
 };
 
@@ -288,7 +288,7 @@ struct evictor_run {
 struct adder_key {
 	__u64 cgroup;
 	char comm[COMM_BYTES];
-	__u32 generation; /* of the rows: 0 or 1 */
+	__u32 generation; /* generation of the rows: 0 or 1 */
 	__u32 does;	  /* enum evictor_does */
 };
 
@@ -297,10 +297,9 @@ struct adder_key {
 struct process_row {
 	__u64 stall_ns;
 	__u64 stalls;
-	__u64 rchar_bytes; /* as of struct job_row; of a task that runs, only until its last switch
-			    */
+	__u64 rchar_bytes; /* as in struct job_row; up to a task's last switch */
 	__u64 syscr_calls;
-	char comm[COMM_BYTES]; /* of its first thread */
+	char comm[COMM_BYTES]; /* name of its first thread */
 };
 
 /* Facts of a whole job since the start of the run. */

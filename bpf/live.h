@@ -29,7 +29,7 @@ struct task_state {
 
 	/* From here on it belongs to the running task, and is copied as a whole. */
 	__u32 flags;	 /* TASK_* of tasks.bpf.h */
-	__u32 read_iter; /* as of struct read_now */
+	__u32 read_iter; /* as in struct read_now */
 
 	/* The read call in progress or the last one. */
 	__u64 read_inode;
@@ -42,22 +42,22 @@ struct task_state {
 	__u64 miss_first;   /* range of the pages that the call missed; first > last: none */
 	__u64 miss_last;
 	__u64 read_end;	     /* requested end of a call in parts (sendfile); 0: not in parts */
-	__u64 read_counted;  /* of a call in parts: page after the last of this part */
+	__u64 read_counted;  /* call in parts: page after the last one of this part */
 	__u64 read_part;     /* offset of the part's beginning */
-	__u64 read_bytes_to; /* and of its end, as far as is known */
+	__u64 read_bytes_to; /* offset of the part's end, as far as is known */
 	__u64 read_ahead;    /* adds in outstanding[] when its pages were last checked */
 
 	/* Counted at the end of the call, for the part that returned data. */
-	__u64 due_id;	 /* ioac.syscr of it */
-	__u64 due_syscw; /* ioac.syscw of it: a call that reads and writes changes both */
-	__u64 due_pos;	 /* first byte of it */
-	__u64 due_page;	 /* first page of it that counts as a lookup */
+	__u64 due_id;	 /* ioac.syscr of the call */
+	__u64 due_syscw; /* ioac.syscw of the call; a call that reads and writes changes both */
+	__u64 due_pos;	 /* first byte of the part */
+	__u64 due_page;	 /* first page of the part that counts as a lookup */
 	__u64 due_bytes; /* upper limit; 0: all of the last call is counted */
-	__u64 due_rchar; /* ioac.rchar at its start, and what was counted of the call since */
+	__u64 due_rchar; /* ioac.rchar at the call's start, plus what was counted since */
 	__u64 due_wchar;
-	__u64 due_missed; /* a bit for each of its first 64 pages that was missed */
+	__u64 due_missed; /* a bit for each missed page among the part's first 64 */
 	__u32 due_flags;
-	__u32 due_misses; /* pages that it missed, and those of them that had been evicted */
+	__u32 due_misses; /* missed pages, and those of them that had been evicted (due_refaults) */
 	__u32 due_refaults;
 	__u32 wait_epoch; /* epoch in which wait_file last got a row */
 
@@ -66,7 +66,7 @@ struct task_state {
 	__u64 read_at;		      /* offset at its last event */
 	__u64 read_upto;	      /* requested end offset */
 	__u64 read_wait;	      /* 1 + page it last waited for; 0: none */
-	struct iter_place read_place; /* of an asynchronous call at its last event */
+	struct iter_place read_place; /* place of an asynchronous call at its last event */
 
 	/* The row in which the call's waits count at its end; ino 0: none. */
 	struct file_key wait_file;
@@ -114,12 +114,12 @@ struct task_state {
 	__u64 runtime_ns; /* CPU time, bytes and calls that are charged to the job */
 	__u64 rchar_bytes;
 	__u64 syscr_calls;
-	__u64 process_bytes; /* of these reads, those in the row of its process */
+	__u64 process_bytes; /* of these bytes and calls, those in the row of its process */
 	__u64 process_calls;
-	__u64 process_due_ns; /* CPU time at which the next switch adds them */
-	__u64 process_epoch;  /* or that begins a later generation than this one */
+	__u64 process_due_ns; /* the next switch after this CPU time adds the rest, */
+	__u64 process_epoch;  /* and so does a switch in a later epoch than this */
 
-	__u64 fault_address; /* of the task's last page fault */
+	__u64 fault_address; /* address of the task's last page fault */
 	__u64 trace_advice;  /* the last advice call in the traces */
 };
 
@@ -136,7 +136,7 @@ struct uring_read {
 	__u32 tgid;
 	__u32 state;   /* generation << 16 | submitted but not counted; several CPUs change it at
 			* once */
-	__u32 read_on; /* its old value; one from an earlier lookup is invalid */
+	__u32 read_on; /* shared.read_on at that time; if it differs now, the entry is invalid */
 	__u32 pad;     /* for order_reads() */
 };
 #define URING_TAKEN 0xffff /* not a number: a CPU is filling it */
@@ -164,15 +164,15 @@ struct tally {
 	__u64 whole;   /* number of full pages of the file */
 	__u64 read_calls;
 	__u64 read_bytes;
-	__u64 seed; /* of the file: the hash of its pages starts from it */
+	__u64 seed; /* the file's part of the hashes of its pages */
 
 	__u64 bound; /* hashes up to it are in the sample of references */
 	__u64 inode; /* file of these counts; 0: none */
 	struct file_key file;
 	__u64 lookups;	  /* lookups in addition to one per call */
-	__u32 generation; /* TALLY_*: of the rows they belong to */
+	__u32 generation; /* TALLY_*: generation of the rows that these counts belong to */
 	__u32 pad;
-	__u64 runs; /* of the per-read hook, for reads that were flushed, since the start */
+	__u64 runs; /* runs of the per-read hook for flushed reads, since the start */
 
 	/* For function hooks: the last call that was taken. call_end 0: the task's state has it. */
 	__u64 call_id;
@@ -183,7 +183,7 @@ struct tally {
 	__u64 loaded;	/* struct live has the running task, or several CPUs share the tally */
 	__u64 switches; /* switches between such tasks, which are ignored */
 	__u64 scratch;	/* as in struct live */
-	__u64 own;	/* it belongs to the job, or several CPUs share the tally */
+	__u64 own;	/* the running task belongs to the job, or several CPUs share the tally */
 	__u64 unused[10];
 };
 
@@ -195,7 +195,7 @@ struct read_now {
 	__u64 iocb; /* request of an asynchronous call; 0: synchronous */
 	__u64 pos;
 	__u64 end;		 /* 0: the event does not show the call's bytes */
-	struct iter_place place; /* of an asynchronous one */
+	struct iter_place place; /* place of an asynchronous call */
 	__u32 retry;
 	__u32 iter; /* address on the task's stack that holds the rest; 0: unknown */
 };
@@ -205,11 +205,11 @@ struct live {
 	__u64 regs; /* its user registers; 0 for a kernel thread */
 	__u32 epoch;
 	__u32 pad;		   /* for order_reads() and order_writes() */
-	struct task_state s;	   /* what each read needs comes first */
+	struct task_state s;	   /* fields that each read needs come first */
 	__u64 scratch;		   /* turns a typed pointer into a plain address */
-	__u64 runs[JOB_NR][EV_NR]; /* of programs, in the tasks of each job; tallies have theirs */
+	__u64 runs[JOB_NR][EV_NR]; /* of programs, by job; tallies count their own */
 	struct read_now now;
-	__u32 moves; /* shared.moves at the last refresh for these */
+	__u32 moves; /* shared.moves at the last refresh */
 	__u32 pad2;
 	struct trace_note note;
 };

@@ -26,7 +26,7 @@ struct name_record {
 	__u32 flags;
 	__u32 data_len;
 	__u32 rdev;	 /* block devices: the device itself */
-	__u32 super_dev; /* of the whole filesystem, as in mounts; 0: unknown */
+	__u32 super_dev; /* device of the whole filesystem, as in mounts; 0: unknown */
 	char fstype[16];
 	char data[NAME_DATA_MAX];
 };
@@ -37,10 +37,10 @@ struct name_seen {
 	__u64 signature;
 	__u64 dentry;
 	__u64 mount; /* struct mount; 0: unknown */
-	__u64 inode; /* the dentry's; on overlayfs it differs from the file's */
+	__u64 inode; /* the dentry's inode; on overlayfs it differs from the file's */
 	__u64 inode_id;
 	__u32 tgid;
-	__u32 used; /* by the job: 1 */
+	__u32 used; /* 1: by the job */
 };
 
 /* A walk from a dentry to the root, and the record that it fills. In a map instead of on the
@@ -54,7 +54,7 @@ struct name_work {
 	__u8 copy;   /* write components to the record, not only the signature */
 	__u8 crossed;
 	__u8 done;
-	struct file_key key; /* what is looked for */
+	struct file_key key; /* file whose name is looked for */
 	struct name_seen seen;
 
 	/* The directory whose components begin the record, for the next file in it. Valid for an

@@ -26,10 +26,10 @@
  * bound, which may be older. */
 struct reference_state {
 	__u64 bound;   /* hashes up to it are in the sample; 0: none is */
-	__u64 looked;  /* pages whose bit was set */
+	__u64 looked;  /* pages whose `looked` bit was set */
 	__u64 dropped; /* references that did not fit: the sample is broken */
 	__u32 came;    /* references not yet subtracted, at the long-run rate per second */
-	__u32 pages;   /* in the map of pages; user space subtracts what it deletes */
+	__u32 pages;   /* entries in the map of pages; user space subtracts those that it deletes */
 };
 
 /* A pid namespace: its depth, and its identity. Level 0 is the kernel's own numbering. */
@@ -43,7 +43,7 @@ struct pid_view {
 struct shared {
 	volatile __u32 epoch; /* 0: not started. A change makes each CPU check its task again */
 	volatile __u32 seeds_missed; /* tasks without memory at the last seeding */
-	volatile __u32 seeds_found;  /* tasks that it added to the job */
+	volatile __u32 seeds_found;  /* tasks that the last seeding added to the job */
 	volatile __u32 listing;	     /* the iterator only records in parents which processes belong
 				      * to the job */
 	volatile __u32 seeding;	     /* the job's processes are being found: parents are recorded */
@@ -51,7 +51,7 @@ struct shared {
 	volatile __u32 calibrating;  /* only the seeds are the job for now, whatever its kind */
 	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached, while it is
 				      * attached */
-	volatile __u32 rings_unseen; /* the job waited for a ring while it was off */
+	volatile __u32 rings_unseen; /* the job waited for a ring while the hook was off */
 	volatile __u32 rows_used;    /* rows in use in the active generation */
 	volatile __u32 blocks_used;
 	volatile __u32 regs_offset; /* offset of a task's user registers on its stack; 0: unknown */
@@ -60,8 +60,8 @@ struct shared {
 	volatile __u32 moves; /* moves of tasks between cgroups, if these do not change the epoch */
 	__u32 own_tgid; /* kernel's pid: cachemon itself never belongs to the job. 0: unknown */
 	__u32 proc_levels_up;	  /* levels from cachemon's pid namespace up to that of its /proc */
-	struct pid_view own_pids; /* of seeds and parents */
-	struct pid_view proc_pids; /* of names */
+	struct pid_view own_pids; /* namespace of the ids in seeds and parents */
+	struct pid_view proc_pids; /* namespace of the ids in names */
 	__u64 sweep_sum;
 	struct loss_counts losses;
 	struct reference_state references;

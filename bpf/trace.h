@@ -50,7 +50,7 @@ enum {
 struct trace_begin {
 	struct file_key file;
 	__u64 cached_pages; /* size of the file when it was chosen */
-	__u32 hash;	    /* below the threshold */
+	__u32 hash;	    /* hash of the file, which is below the threshold */
 	__u32 stratum;
 	__s32 max_order; /* maximum order of its folios; -1: unknown */
 	__u32 pad;
@@ -83,10 +83,10 @@ struct trace_record {
 	__u32 flags;
 	__u64 pos;
 	__u64 len;
-	__u64 size_bytes; /* of the file */
-	__u64 file;	  /* address of the struct file, an identity; 0: unknown. Of it: */
+	__u64 size_bytes; /* size of the file */
+	__u64 file;	  /* address of the struct file, as an identity; 0: unknown. Its fields: */
 	__u32 ra_pages;
-	__u32 io_pages; /* of the device, without a file too */
+	__u32 io_pages; /* of the device; also set without a file */
 	struct trace_state state;
 	union {
 		struct trace_vma vma;
@@ -107,7 +107,7 @@ enum traced_state {
 struct traced {
 	__u32 number;
 	__u32 state;
-	__u32 from_epoch; /* nothing earlier is recorded */
+	__u32 from_epoch; /* no event of an earlier epoch is recorded */
 	__u32 events;
 	__u32 quiet; /* reads since the last other event */
 	__u32 pad;
@@ -129,7 +129,7 @@ struct trace_note {
 	__u64 file;
 	struct trace_vma vma;
 	__u32 vma_flags; /* NOTE_VM_* */
-	__u32 lookahead; /* pages; of a window without a file */
+	__u32 lookahead; /* pages; for a window without a file */
 	struct file_key key;
 	struct trace_pick pick;
 };
@@ -142,11 +142,11 @@ struct trace_place {
 
 /* Variables that programs and user space share. */
 struct trace_shared {
-	volatile __u32 on;			/* files are chosen */
+	volatile __u32 on;			/* nonzero: files are chosen */
 	volatile __u32 live;			/* number of files traced now */
 	volatile __u32 ended;			/* a program ended the trace of a file */
 	volatile __u32 burst;			/* events since the last sample */
-	volatile __u32 numbers;			/* of files that were chosen */
+	volatile __u32 numbers;			/* number of files chosen so far */
 	volatile __u32 lost;			/* events that did not fit */
 	volatile __u32 threshold[NR_STRATA];	/* files with a smaller hash are traced */
 	volatile __u32 filter[NR_TRACE_FILTER]; /* traced files, by hash of the inode number */

@@ -65,7 +65,7 @@ struct analysis_job {
 	bool several; /* its tasks ran in parallel: their stalls may overlap */
 	/* Findings by gain, the largest first; merged findings come last. */
 	const struct finding *findings;
-	size_t nr_findings; /* that stay */
+	size_t nr_findings; /* findings that stay */
 	size_t nr_all;
 	size_t nr_fixes; /* the first findings, whose gain is large enough to fix */
 	struct gain_scale scale;
@@ -79,7 +79,7 @@ struct analysis_model {
 };
 
 struct analysis {
-	struct rule_set rules; /* includes the problems of a run of its rules */
+	struct rule_set rules; /* also holds the problems of a run of its rules */
 	struct analysis_job *jobs;
 	size_t nr_jobs;
 	struct series_job *series; /* one for each job */

@@ -21,11 +21,11 @@ struct run {
 	sqlite3 *db;
 	int64_t run_id;
 	uint64_t steps;
-	struct guard_budget budget; /* of the site's rules */
+	struct guard_budget budget; /* limits for the site's rules */
 	struct analysis *a;
-	bool *judged;	      /* of the current rule, one for each job */
-	struct doubt *doubts; /* the same */
-	struct finding *list; /* of all rules */
+	bool *judged;	      /* verdicts of the current rule, one for each job */
+	struct doubt *doubts; /* doubts of the current rule, one for each job */
+	struct finding *list; /* findings of all rules */
 	size_t nr, room;
 	struct errtext *err;
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum page_bit {
-	PAGE_READ = 1 << 0,   /* at any time */
+	PAGE_READ = 1 << 0,   /* read at least once */
 	PAGE_CACHED = 1 << 1, /* its arrival was seen */
 	PAGE_ASKED = 1 << 2,  /* brought by a read that missed it, as far as is known */
 	PAGE_UNUSED = 1 << 3, /* prefetched and not read since */

@@ -12,8 +12,8 @@
 	"  FROM (SELECT " READ_AGAIN " AS pages FROM v_directory v "                               \
 	"    WHERE v.job_id = j.job_id) b), v.refaults)"
 
-/* For v, a job or a directory, and its job j. The order is that of read_figures(), after the
- * refaults. */
+/* Figures of v (a job or a directory) and of its job j. The order is that of read_figures(), after
+ * the refaults. */
 #define FIGURES                                                                                    \
 	"v.lookups, v.misses, v.all_used, v.added_pages, v.accuracy, v.coverage, "                 \
 	"v.timeliness, v.stall_ns, j.stall_ns, j.wall_ns, j.cpu_ns, "                              \

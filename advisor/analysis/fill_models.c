@@ -41,7 +41,7 @@ static const char curve_tables[] =
 	" broken INTEGER,"	/* the sample ends before the run does */
 	" uncertain INTEGER,"	/* 1: does not describe the cache that the job had */
 	" second_opinion TEXT," /* of refault distances: 'none', 'weak', 'same', 'other' */
-	" reason TEXT);";	/* of the second opinion, or of the break */
+	" reason TEXT);";	/* why the curve is uncertain, or why its sample ended early */
 
 static const char mae_note[] =
 	"mean error at most 0.01 with 8192 sampled pages, compared with exact LRU on five traces";

@@ -121,7 +121,7 @@ static int fill_from(sqlite3 *db, const char *query, judge_fn judge, struct errt
 
 		/* Out of memory, or a damaged database: a kind is never NULL. */
 		if (!kind) {
-			r.damage = "advice of no kind";
+			r.damage = "a row of advice has no kind";
 			break;
 		}
 		fill_integer(&f, id);

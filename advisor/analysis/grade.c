@@ -112,7 +112,7 @@ static void grade_prefetch(const struct grade_input *in, struct grade *g)
 					       : "no prefetched page was used or evicted");
 		return;
 	}
-	/* Nothing was used, so nothing could come in time. */
+	/* No page was used, so no page came in time. */
 	double in_time = in->timeliness.known ? in->timeliness.value : 0;
 
 	give_score(g, in->accuracy.value * (0.6 + 0.4 * in_time) * (0.8 + 0.2 * in->coverage.value),
@@ -148,8 +148,8 @@ static void grade_eviction(const struct grade_input *in, struct grade *g)
 		return;
 	}
 	give_score(g, 1 - in->refaults.value / base,
-		   "1 - refaults %.0f / pages added %.0f (lookups, which might raise the divisor, "
-		   "were not measured)",
+		   "1 - refaults %.0f / pages added %.0f; a lower bound, because lookups were not "
+		   "measured",
 		   in->refaults.value, in->added_pages.value);
 }
 

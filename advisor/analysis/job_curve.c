@@ -86,7 +86,7 @@ static void take_counts(const double v[NR_COUNTED], struct curve_counted *c)
 
 /* Sums over the intervals of a job, in order of time. A sum without any known interval is -1. */
 struct walk {
-	double counted[NR_COUNTED]; /* of the intervals before the sample ended */
+	double counted[NR_COUNTED]; /* time of the intervals before the sample ended */
 	double lookups;
 	double present, present_max;
 	bool ended;

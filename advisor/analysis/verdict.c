@@ -12,8 +12,8 @@
 /* A number of pages, windows or calls in a sentence. */
 #define COUNT "%" PRId64
 
-/* The smallest share for which a word is right; docs/advisor.md publishes them. */
-static const double REDUNDANT_FROM = 0.9; /* of the requested pages */
+/* For each word, the smallest share for which it is used; docs/advisor.md lists them. */
+static const double REDUNDANT_FROM = 0.9; /* of the requested pages: already cached */
 static const double HARMFUL_FROM = 0.5;	  /* of the pages brought or read ahead: evicted unused */
 static const double REREAD_FROM = 0.3;	  /* of the pages dropped: read again */
 static const double CUT_BELOW = 0.5;	  /* of the pages missing: brought; of the windows: without
@@ -149,9 +149,9 @@ static enum verdict judge_fetch(const struct verdict_input *in, char why[VERDICT
 	if (in->brought.value)
 		return judge_brought(in, why);
 	if (!in->redundant.known)
-		return say_verdict(
-			why, VERDICT_NONE,
-			"no page was fetched; whether they were already cached was not measured");
+		return say_verdict(why, VERDICT_NONE,
+				   "no page was fetched; it was not measured how many requested "
+				   "pages were cached");
 	return say_verdict(why, VERDICT_NO_EFFECT, "no page was fetched");
 }
 

@@ -354,6 +354,17 @@ void compare_relate_to_time(struct compare_result *r)
 			r->rows[i].relevant = fmax(r->rows[i].relevant, 0.01 * time);
 }
 
+/* The test of runs that are far apart misses smaller changes, so it cannot show that there is no
+ * difference. */
+static void withdraw_apart(struct compare_row *row)
+{
+	if (!(row->test.log_error > 0) || row->p_adjusted <= COMPARE_LEVEL)
+		return;
+	row->test.why = PAIRED_TOO_ALIKE;
+	row->test.log_error = 0;
+	row->p_adjusted = NAN;
+}
+
 static void judge_all(struct compare_result *r)
 {
 	double p[r->nr_rows];
@@ -365,11 +376,12 @@ static void judge_all(struct compare_result *r)
 	for (size_t i = 0; i < r->nr_rows; i++)
 		if (!isnan(p[i]))
 			r->rows[i].test.detectable = paired_detectable(
-				&r->rows[i].test,
+				&r->rows[i].test, r->rows[i].a,
 				stats_holm_level(p, r->nr_rows, i, COMPARE_LEVEL));
 	stats_holm(p, r->nr_rows);
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];
+		withdraw_apart(&r->rows[i]);
 		compare_judge_row(&r->rows[i]);
 	}
 }

@@ -53,8 +53,8 @@ struct compare_metric {
 	const char *key;       /* for programs */
 	const char *label;     /* for people */
 	const char *unit;      /* by work in bytes: "... per GiB read" */
-	const char *time_unit; /* by work in time; NULL: no such metric */
-	const char *job_unit;  /* of the whole job */
+	const char *time_unit; /* unit by work in time; NULL: no such metric */
+	const char *job_unit;  /* unit for the whole job */
 	struct compare_sum num;
 	struct compare_sum den;
 	bool share;    /* a share: absent if it is outside 0..1 */
@@ -104,7 +104,7 @@ enum compare_per {
 struct compare_run {
 	const struct compare_interval *intervals;
 	size_t nr;
-	double page_bytes; /* of its machine; 0: unknown */
+	double page_bytes; /* page size of the run's machine; 0: unknown */
 };
 
 enum compare_outcome {
@@ -153,8 +153,8 @@ struct compare_result {
 	enum compare_work work;
 	double work_a, work_b; /* bytes; major faults for WORK_FAULTS, ns for WORK_TIME */
 	size_t intervals_a, intervals_b;
-	double longest_s, shortest_s; /* of all runs */
-	size_t cells;		      /* of both runs; of the longer one if the other is short */
+	double longest_s, shortest_s; /* intervals of all runs */
+	size_t cells; /* number for each run; if one run is short, of the longer one */
 	enum compare_test test;
 	size_t runs_a, runs_b; /* 1 each unless test is TEST_RANKS */
 	size_t nr_tested;

@@ -148,12 +148,77 @@ static void conclude_test(struct paired *ret)
 	ret->p = stats_student_two_sided(ret->t, ret->degrees);
 }
 
-double paired_detectable(const struct paired *t, double level)
+double paired_detectable(const struct paired *t, double before, double level)
 {
+	double errors = stats_student_quantile(1 - level / 2, t->degrees) +
+			stats_student_quantile(POWER, t->degrees);
+
 	if (!(t->error > 0))
 		return 0;
-	return t->error * (stats_student_quantile(1 - level / 2, t->degrees) +
-			   stats_student_quantile(POWER, t->degrees));
+	if (t->log_error > 0)
+		return before * fabs(expm1(copysign(errors * t->log_error, t->log_change)));
+	return t->error * errors;
+}
+
+bool paired_interval(const struct paired *t, double before, double level, double *ret_low,
+		     double *ret_high)
+{
+	double errors = stats_student_quantile(1 - level / 2, t->degrees);
+
+	if (t->log_error > 0) {
+		*ret_low = before * expm1(t->log_change - errors * t->log_error);
+		*ret_high = before * expm1(t->log_change + errors * t->log_error);
+	} else {
+		*ret_low = t->difference - errors * t->error;
+		*ret_high = t->difference + errors * t->error;
+	}
+	return isfinite(*ret_low) && isfinite(*ret_high);
+}
+
+/* Mean and standard deviation of the logarithms. false: not all values are positive. */
+static bool logs_of(const double *x, size_t nr, double *ret_mean, double *ret_spread)
+{
+	double logs[CELLS_MAX];
+
+	if (!nr || nr > CELLS_MAX)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (!(x[i] > 0))
+			return false;
+		logs[i] = log(x[i]);
+	}
+	*ret_mean = cells_mean(logs, nr);
+	*ret_spread = cells_spread(logs, nr);
+	return true;
+}
+
+/* Judges what is PAIRED_TOO_ALIKE by the logarithms, if they can be compared. The means of the
+ * values must have the same order: a few large values can outweigh many small ones. */
+static void judge_apart(struct paired *t, const double *a, size_t nr_a, const double *b,
+			size_t nr_b)
+{
+	double mean_a, mean_b, spread_a, spread_b, spread, change;
+
+	if (t->why != PAIRED_TOO_ALIKE || !logs_of(a, nr_a, &mean_a, &spread_a) ||
+	    !logs_of(b, nr_b, &mean_b, &spread_b))
+		return;
+	change = mean_b - mean_a;
+	if (nr_a < APART_FEW_MIN)
+		spread_a = APART_FEW_SPREAD * fmax(spread_a, spread_b);
+	if (nr_b < APART_FEW_MIN)
+		spread_b = APART_FEW_SPREAD * fmax(spread_a, spread_b);
+	spread = hypot(spread_a, spread_b);
+	if (!(spread > SAME_CELLS) || !(change * t->difference > 0))
+		return;
+	t->why = PAIRED_TESTED;
+	t->effective_cells =
+		fmin(fmax((double)nr_a, (double)nr_b) / APART_ALIKE, PAIRED_EFFECTIVE_MIN);
+	t->first_phase_cells = 0;
+	t->log_change = change;
+	t->log_error = FEW_MARGIN * spread / sqrt(t->effective_cells - 1);
+	t->degrees = APART_DEGREES;
+	t->error = t->difference / change * t->log_error;
+	conclude_test(t);
 }
 
 /* Too autocorrelated for batches: uses the effective number of values, with as few degrees of
@@ -228,6 +293,8 @@ struct paired paired_test(const double *a, const double *b, size_t nr)
 		judge_constant(&ret, nr);
 	else
 		judge_residuals(&ret, r, &p);
+	if (nr >= APART_CELLS_MIN)
+		judge_apart(&ret, a, nr, b, nr);
 	return ret;
 }
 
@@ -335,7 +402,9 @@ struct paired paired_lone(const double *a, size_t nr_a, const double *b, size_t 
 	t.difference = few ? cells_mean(b, nr_b) - cells_mean(a, nr_a) : 0;
 	t.spread_a = cells_spread(a, nr_a);
 	t.spread_b = cells_spread(b, nr_b);
-	if (t.why != PAIRED_TESTED)
+	if (same_shares && few >= LONE_CELLS_MIN && (a_longer ? nr_a : nr_b) >= APART_CELLS_MIN)
+		judge_apart(&t, a, nr_a, b, nr_b);
+	if (t.why != PAIRED_TESTED || t.log_error > 0)
 		return t;
 	add_error(&t, work, a_longer ? t.spread_b : t.spread_a, few);
 	conclude_test(&t);

@@ -27,10 +27,30 @@ enum {
 enum paired_why {
 	PAIRED_TESTED,
 	PAIRED_TOO_FEW,	     /* cells */
-	PAIRED_TOO_ALIKE,    /* autocorrelated: worth fewer than PAIRED_EFFECTIVE_MIN cells */
+	PAIRED_TOO_ALIKE,    /* autocorrelated: worth fewer than PAIRED_EFFECTIVE_MIN cells, and
+			      * not apart */
 	PAIRED_OF_WORK,	     /* proportional to the unit of work: one value per run */
 	PAIRED_TOO_FEW_RUNS, /* too few runs per side for so many figures */
 };
+
+/*
+ * Runs whose cells are too autocorrelated for an estimate of the error can still be so far apart
+ * that no plausible noise explains it: several times as fast, not a few per cent. Times and counts
+ * vary in proportion to their size, so the logarithms are compared, as if the longer run had one
+ * value per APART_ALIKE cells and at most PAIRED_EFFECTIVE_MIN values. The limits and the degrees
+ * of freedom keep false alarms below the nominal level up to an autocorrelation of 0.95
+ * (test_compare_alarms.c).
+ */
+enum {
+	APART_CELLS_MIN = 40,
+	APART_ALIKE = 20,
+	APART_FEW_MIN = 5,
+};
+
+/* A run of fewer than APART_FEW_MIN cells is assumed to vary that much more than the longer one. */
+#define APART_FEW_SPREAD 1.5
+
+#define APART_DEGREES 4.0
 
 struct paired {
 	enum paired_why why;
@@ -44,13 +64,19 @@ struct paired {
 	double degrees;
 	double t;
 	double p;	   /* two-sided */
+	double log_change; /* mean of the logarithms of b - that of a, if these were tested */
+	double log_error;  /* its standard error; 0: not tested */
 	double detectable; /* set by compare: the difference that 4 of 5 such pairs would show */
 };
 
 /* a and b: nr values each, in order. */
 struct paired paired_test(const double *a, const double *b, size_t nr);
-/* The difference that 4 of 5 such pairs would show at p <= level. */
-double paired_detectable(const struct paired *t, double level);
+/* The difference that 4 of 5 such pairs would show at p <= level. before: the mean of a. */
+double paired_detectable(const struct paired *t, double before, double level);
+/* The interval of the difference at confidence 1 - level. before: the mean of a. false: unbounded.
+ */
+bool paired_interval(const struct paired *t, double before, double level, double *ret_low,
+		     double *ret_high);
 
 /*
  * A long run and a run of few intervals, such as after a change that made a job ten times faster.

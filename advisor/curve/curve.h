@@ -53,7 +53,7 @@ struct curve {
 
 struct curve_point {
 	double cache_pages;
-	double miss, low, high; /* of LRU */
+	double miss, low, high; /* miss ratio of LRU, and its band */
 	double opt, opt_low, opt_high;
 };
 

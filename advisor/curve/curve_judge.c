@@ -16,7 +16,7 @@ struct lru_page {
 };
 
 struct lru {
-	struct lru_page *pages; /* and one more: the ends of the list */
+	struct lru_page *pages; /* one more than pages: the ends of the list */
 	uint32_t ends, cached, room, evicted;
 };
 

@@ -36,8 +36,9 @@ struct curve_verdict {
 	double expected_low, expected_high; /* includes the kernel's possible difference from LRU */
 	bool outside;
 	enum curve_opinion refaults;
-	double refault_distance; /* that the curve predicts, in pages of the job; < 0: none */
-	bool uncertain;		 /* then only the figure at the present size is valid */
+	double refault_distance; /* distance that the curve predicts, in pages of the job; < 0: none
+				  */
+	bool uncertain;		 /* if set, only the figure at the present size is valid */
 	char reason[320];	 /* a sentence; "": certain */
 };
 

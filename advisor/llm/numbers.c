@@ -191,7 +191,7 @@ static size_t take_word(const struct pack *p, const char *at)
 		if (is_number(at + begin, part))
 			return 0;
 	}
-	/* Else it is a pronoun. */
+	/* Otherwise the word is a pronoun. */
 	return len == 3 && is_in(" one ", at, len) && unit_follows(at + len) ? 0 : len;
 }
 

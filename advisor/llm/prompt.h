@@ -14,7 +14,7 @@
 
 struct prompt {
 	char *system, *user, *schema;
-	size_t tokens; /* of all three parts: a high estimate */
+	size_t tokens; /* tokens of all three parts, estimated high */
 };
 
 /* Occurs in the instructions, and in no honest answer. */

@@ -204,7 +204,7 @@ static bool has_term(const char *text, const char *term, size_t len)
 	return false;
 }
 
-/* Whether any member of a list contains it. */
+/* Whether this member of any element of a list contains the term. */
 static bool any_has(const void *list, size_t nr, size_t size, size_t member, const char *term,
 		    size_t len)
 {

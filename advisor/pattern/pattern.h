@@ -46,7 +46,7 @@
 	X(epochs)                                                                                  \
 	X(epoch_separation) /* reads in the epoch of their number */                               \
 	X(order_similarity) /* of successive epochs: 1 same order, 0 random, -1 reversed */        \
-	X(period_lookups)   /* of the job, from one read of a page to the next, median */          \
+	X(period_lookups)   /* median of the job's lookups between two reads of a page */          \
 	X(period_s)                                                                                \
 	/* of counters */                                                                          \
 	X(bytes_per_call)                                                                          \

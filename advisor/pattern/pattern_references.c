@@ -14,17 +14,17 @@ enum { PAGES_MIN = 8 }; /* per group; fewer references show no order */
 
 /* References by group (a file or a directory), in order, with their times. */
 struct grouped {
-	struct arena arena; /* of all arrays below */
+	struct arena arena; /* owns all arrays below */
 	const struct references *r;
-	const uint32_t *group; /* of a page */
-	size_t *start;	       /* of a group in order, one more at the end */
+	const uint32_t *group; /* group of each page */
+	size_t *start;	       /* first index in order of each group, and the end */
 	uint32_t *order;       /* numbers of entries */
-	uint32_t *number;      /* of a page in its group */
-	uint32_t *pages;       /* the same for the references of one group */
+	uint32_t *number;      /* number of each page in its group */
+	uint32_t *pages;       /* pages of the references of one group */
 	int64_t *lookup;
 	double *time_s;
 	uint64_t *index;
-	int64_t *all_lookups; /* of an entry */
+	int64_t *all_lookups; /* estimated number of lookups at each entry */
 	double *all_times;
 };
 

@@ -14,9 +14,9 @@ enum {
 };
 
 struct work {
-	uint32_t *count; /* of references, by page */
+	uint32_t *count; /* number of references of each page */
 	uint32_t *nth; /* index among the references of its page; UINT32_MAX: the same read again */
-	uint32_t *rank; /* of a page in an epoch */
+	uint32_t *rank; /* rank of each page in an epoch */
 	double *gap;
 	size_t nr;    /* references without repeats of the same read */
 	size_t pages; /* pages with references */

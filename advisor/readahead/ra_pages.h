@@ -53,7 +53,7 @@ uint64_t ra_pages_count_unused(const struct ra_pages *p);
 
 struct ra_search {
 	bool lags;	   /* see struct ra_kernel */
-	bool full_is_last; /* likewise */
+	bool full_is_last; /* see struct ra_kernel */
 };
 
 /* The first hole at or after a page, among the next `scan` pages. */

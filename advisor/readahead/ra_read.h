@@ -11,7 +11,7 @@
 /* An unfinished read. */
 struct ra_call {
 	uint64_t pos, end_pos;
-	uint64_t page;	/* its position */
+	uint64_t page;	/* position of the call, in pages */
 	bool under_way; /* false: it has ended */
 	bool looked_up; /* that page was absent, and the call waits for it */
 	bool brought;	/* pages, so far */

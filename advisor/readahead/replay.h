@@ -37,7 +37,7 @@ struct ra_replay_result {
 	uint64_t wasted_pages;
 	/* With the actual setting: accesses that brought in pages, in the trace or in the model. */
 	uint64_t windows, exact_windows;
-	uint64_t traced_pages; /* brought by the kernel; those of writes separate */
+	uint64_t traced_pages; /* pages that the kernel brought in, without those of writes */
 	uint64_t mapped;       /* touches of mappings among the accesses */
 	uint64_t evicted;      /* pages that reclaim removed */
 	bool inexact_reads;    /* requests of calls are known only in whole pages */

@@ -39,7 +39,7 @@ const char *whatif_reason_text(enum whatif_reason reason)
 		[WHATIF_UNKNOWN] = "the filesystem's readahead is not known",
 		[WHATIF_CACHED] = "read only from the cache",
 		[WHATIF_UNFAITHFUL] = "fidelity below 0.95",
-		[WHATIF_BROKEN] = "its trace is broken",
+		[WHATIF_BROKEN] = "its trace is incomplete",
 		[WHATIF_GAVE_WAY] = "dropped from the trace sample",
 		[WHATIF_UNREADABLE] = "its trace is damaged or too long",
 	};
@@ -82,8 +82,8 @@ static void remark_judged(struct whatif_file *f)
 	f->judged = true;
 	f->reason = WHATIF_ANSWERED;
 	snprintf(f->note, sizeof(f->note), "%s%s",
-		 f->evicted ? "with the evictions of the run" : "without memory pressure",
-		 f->mapped ? "; smaller windows of mappings are not known" : "");
+		 f->evicted ? "pages are evicted as in the run" : "no page is evicted",
+		 f->mapped ? "; smaller windows cannot be predicted" : "");
 }
 
 /* The gap in the trace, if it may explain the difference from the model; "": no gap. */
@@ -243,7 +243,7 @@ static void set_broken(struct whatif_file *f, const struct trace_file *t)
 
 	f->judged = false;
 	f->reason = gave_way ? WHATIF_GAVE_WAY : WHATIF_BROKEN;
-	snprintf(f->note, sizeof(f->note), "its trace is broken: %s",
+	snprintf(f->note, sizeof(f->note), "its trace is incomplete: %s",
 		 t->reason ? t->reason : "no reason was recorded");
 }
 

@@ -34,7 +34,7 @@ enum whatif_reason {
 	WHATIF_CACHED,	/* no access brought in pages, so the model cannot be checked */
 	WHATIF_UNFAITHFUL,
 	WHATIF_BROKEN,	 /* the trace ends before the run does */
-	WHATIF_GAVE_WAY, /* as above; other files of the sample represent it */
+	WHATIF_GAVE_WAY, /* another file took its place; the files of the sample represent it */
 	WHATIF_UNREADABLE,
 };
 
@@ -51,7 +51,7 @@ struct whatif_file {
 	double stands_for;     /* number of files; 0: another file represents it */
 	double counts_for;     /* its weight in sums; see enum whatif_scale */
 	double brought;	       /* pages, by the counters; < 0: unknown */
-	uint32_t device_pages; /* of a window, where that is known */
+	uint32_t device_pages; /* largest window of the device, if known */
 	bool device_known;
 	double fidelity; /* -1: unknown */
 	uint64_t windows, exact_windows;
@@ -69,9 +69,9 @@ struct whatif_file {
  * match that count.
  */
 enum whatif_scale {
-	WHATIF_BY_FILES, /* not counted: by the number of files they represent */
+	WHATIF_BY_FILES, /* scaled by the number of files, because no pages were counted */
 	WHATIF_BY_JOB,	 /* not counted per file: scaled by the job's pages */
-	WHATIF_BY_SIZE,	 /* by the pages of the files in their stratum */
+	WHATIF_BY_SIZE,	 /* scaled by the pages of the files in the stratum */
 };
 
 struct whatif_readahead {

@@ -18,7 +18,7 @@ struct eval {
 	sqlite3 *db;
 	struct arena *arena;
 	uint64_t steps;		     /* 0: the default limit */
-	struct guard_budget *budget; /* that the site's rules share */
+	struct guard_budget *budget; /* budget that the site's rules share */
 	/* The jobs whose rows count: */
 	bool (*wants)(void *arg, int64_t job_id);
 	/* Called for rows that are reasons why the rule cannot be judged, instead of findings;

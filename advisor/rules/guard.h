@@ -31,7 +31,7 @@ enum { GUARD_SEARCHES_MAX = 32 };
 /* The limits that remain for all rules of a site together. */
 struct guard_budget {
 	uint64_t cpu_ns;   /* one rule may use half of it, which leaves some for others */
-	size_t text_bytes; /* for their rows */
+	size_t text_bytes; /* bytes left for the texts of their rows */
 };
 
 enum guard_stop {
@@ -48,7 +48,7 @@ struct guard {
 	uint64_t steps_left;
 	uint64_t began_cpu_ns, looked_ns;
 	int64_t heap_max, soft_heap, hard_heap; /* the last two: previous values */
-	int limits[GUARD_LIMITS_NR];		/* the same */
+	int limits[GUARD_LIMITS_NR];		/* previous values */
 	unsigned searches;
 	enum guard_stop stopped;
 	char refused[128]; /* the forbidden action; "": none */

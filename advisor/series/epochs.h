@@ -14,7 +14,7 @@ enum { EPOCHS_MAX = 1000 };
 
 /* The amount that an interval read of files for the pass-th time; by interval. */
 struct epochs_row {
-	size_t interval; /* its number */
+	size_t interval; /* number of the interval */
 	size_t pass;	 /* from 1 */
 	double amount;	 /* bytes or pages */
 	double whole;	 /* size of the files whose pass begins in it, in the same unit */

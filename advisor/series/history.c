@@ -366,7 +366,8 @@ static const char *say_too_few_runs(struct arena *arena, const struct past *p)
 		snprintf(text, sizeof(text), "the database has no earlier run of this job");
 	else
 		snprintf(text, sizeof(text),
-			 "it has %zu earlier %s, of which %zu completed the same command with as "
+			 "the database has %zu earlier %s, of which %zu completed the same command "
+			 "with as "
 			 "much data; at least %d are needed",
 			 p->of_name, p->of_name == 1 ? "run" : "runs", p->nr, SERIES_RUNS_MIN);
 	return arena_bytes(arena, text, strlen(text)).data;

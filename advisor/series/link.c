@@ -10,10 +10,11 @@
 /* Lags whose autocorrelation lowers the effective number of cells. */
 enum { ALIKE_LAGS = 20, RHYTHM_MAX = 200, RHYTHMS = 3 };
 
-/* If a figure equals its median except in a few cells, those few are all the evidence. */
+/* If a figure rarely differs from its median, only the cells in which it does are evidence. This
+ * many are needed. */
 enum { MOVES_MIN = 15 };
 
-/* With so few periods, two separate rhythms look like one. */
+/* With fewer periods, two separate rhythms look like one. */
 enum { REPEATS_MIN = 8 };
 
 /* A line and an autocorrelation were fitted to each of the two. */

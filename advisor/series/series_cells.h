@@ -66,7 +66,7 @@ struct series_row {
 
 struct series_cells {
 	size_t nr;
-	int64_t length_ns;   /* of a cell, about */
+	int64_t length_ns;   /* approximate length of a cell */
 	int64_t left_out_ns; /* cells begin here, because earlier rows are too coarse; or 0 */
 	int64_t *start_ns, *end_ns;
 	double *v[FIGURE_NR];

@@ -10,7 +10,7 @@
 
 enum { STACK_DEPTH = 24 };
 
-/* ~0: it is inside. */
+/* ~0: the address is inside the symbol. */
 static __always_inline __u64 symbol_mask(__u64 addr, const volatile __u64 sym[2])
 {
 	__u64 off = addr - sym[0], in = ~off & (off - (sym[1] - sym[0]));

@@ -66,7 +66,7 @@ static __always_inline __u32 marks_set(struct task_state *st, __u32 marks)
 	return was;
 }
 
-#define VMA_DEPTH_MAX 40 /* of a red-black tree of all mappings that fit in an address space */
+#define VMA_DEPTH_MAX 40 /* no tree of an address space's mappings is deeper */
 
 /* 0: found. */
 static __noinline long vma_find(__u64 addr, struct vma_seen *seen)

@@ -192,7 +192,7 @@ struct deleted {
 	struct file_key file;
 	struct page_range r;
 	enum evict_cause cause;
-	__u32 by_advice; /* of the job itself */
+	__u32 by_advice; /* the job's own advice dropped the pages */
 	__u32 used;	 /* the job uses the file: all evicted pages count for it */
 	__u32 given_back;
 	__u64 own; /* pages that count for the job */

@@ -20,12 +20,12 @@ static __always_inline struct page_range folio_range(struct folio *f)
 /* The class of an add: pages lo..hi were requested, the others were prefetched. */
 struct added {
 	__u64 lo, hi;
-	__u16 origin;  /* prefetched_* counter of the others; 0: not prefetched */
-	__u16 counter; /* for adds that are neither: written or other */
+	__u16 origin; /* prefetched_* counter of pages that were not requested; 0: not prefetched */
+	__u16 counter; /* of other adds: written_pages or other_added_pages */
 	bool by_read;  /* a read call missed the requested pages */
 	bool by_fault;
 	bool by_advice;
-	__u8 adviser; /* ADVISER_* that brought them; 0: none, or outside the job */
+	__u8 adviser; /* ADVISER_* that brought in the pages; 0: none, or outside the job */
 };
 
 /* The use of a folio that comes in a fault cannot be seen if it is mapped as a whole. That happens

@@ -207,8 +207,8 @@ struct iocb {
 
 struct iocb_walk {
 	__u64 task, list, mapping;
-	__u64 index, last; /* of the event */
-	__u64 pos, end;	   /* of the matching request; end 0: none */
+	__u64 index, last; /* pages of the event */
+	__u64 pos, end;	   /* bytes of the matching request; end 0: none */
 };
 
 STEP iocb_step(__u32 i, struct iocb_walk *w)

@@ -362,7 +362,7 @@ static __always_inline void row_refresh(struct live *l, struct file_row *row, st
 /* The row for events of a file that may no longer exist. */
 struct counts_at {
 	struct file_row *row; /* NULL: nowhere */
-	bool cell;	      /* of this CPU alone */
+	bool cell;	      /* row is a cell of this CPU, not shared */
 };
 
 #endif

@@ -307,8 +307,8 @@ static __always_inline struct uring_read *uring_read_of(__u32 tgid, __u64 last, 
 	return bpf_map_lookup_elem(&uring_reads, &slot);
 }
 
-/* way: 1 + it; 0: NULL. The function that finds one is verified separately and returns a
- * number. */
+/* way: 1 + the number of the way; 0: returns NULL. The function that finds the way is verified
+ * separately, so it returns a number. */
 static __always_inline struct uring_read *uring_way(__u32 tgid, __u64 last, __u32 way)
 {
 	return way ? uring_read_of(tgid, last, (way - 1) & (URING_WAYS - 1)) : NULL;

@@ -150,7 +150,7 @@ static __always_inline void name_walk(const struct name_seen *seen, struct name_
 		w->flags |= NAME_UNLINKED;
 }
 
-#define NAME_LEAF_ROOM 512 /* of the record, for the leaf; a power of two */
+#define NAME_LEAF_ROOM 512 /* bytes of the record for the leaf; a power of two */
 
 /* Begins the record with this directory. */
 static __always_inline bool name_of_dir(struct name_work *w, __u64 dir, __u64 mount)

@@ -70,8 +70,9 @@ static __always_inline bool trace_file_is(__u64 file, __u64 mapping)
 }
 
 /*
- * The private data is its address. Since 6.14 it is that of a pair: the file of the layer on which
- * it was opened, and the upper one if it was copied up since. The latter leads to the cache.
+ * The private data of an overlay's file is the address of the file below. Since 6.14 it is the
+ * address of a pair: the file of the layer on which it was opened, and the upper layer's file if it
+ * was copied up since. The upper file, if there is one, leads to the cache.
  */
 GLOBAL int trace_file_below(struct live *l, __u64 mapping)
 {

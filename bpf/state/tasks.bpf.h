@@ -52,7 +52,7 @@ static __always_inline struct io_kiocb *worker_request(struct task_struct *t)
 /* The mapping of the running task that contains an address. */
 struct vma_seen {
 	struct live *l;
-	__u64 file; /* struct file; 0: of no file */
+	__u64 file; /* struct file; 0: mapping without a file */
 	__u64 start, end, offset_pages;
 	__u64 flags; /* VM_* */
 };

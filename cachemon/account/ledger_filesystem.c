@@ -84,7 +84,7 @@ void filesystem_rest(struct ledger *l, const int64_t *delta)
 	add_to_filesystem(f, delta);
 }
 
-/* now NULL: not known. */
+/* now NULL: the present value is not known. */
 static void describe_filesystem(struct ledger_filesystem *f, char **text, const char *now)
 {
 	if (now && text_replace(text, now))

@@ -44,7 +44,7 @@ struct ledger {
 	uint64_t advice_lost;
 	struct hash_index advice_index;
 
-	struct ledger_filesystem *filesystems; /* of the watched job; the first is the rest */
+	struct ledger_filesystem *filesystems; /* of the watched job; the first has the rest */
 	size_t nr_filesystems;
 	size_t last_filesystem; /* directory of the previous file */
 

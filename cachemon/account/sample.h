@@ -171,7 +171,8 @@ struct sample {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as reported by capture/probe_set; -1: unknown */
 	int64_t law_error_pages;  /* 0 if the conservation law held in this interval */
-	/* In the last sample: pages with an open fate, by the page state minus by the counters. */
+	/* In the last sample: the pages with an open fate in the page state, minus those in the
+	 * counters. */
 	int64_t unsettled_error_pages;
 };
 

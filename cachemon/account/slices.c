@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char nothing_seen[] = "no slice contained such a read";
+static const char nothing_seen[] = "no slice contained a read of this kind";
 static const char too_few[] = "too few slices contained reads to compute an interval";
 static const char uncounted[] = "the kernel does not count bytes read by AIO, io_uring and splice, "
 				"so slices do not represent the time between them";

@@ -15,7 +15,7 @@ struct entry {
 	char type[48];
 	uint32_t pid;
 	uint32_t super_dev;  /* device of its mounts; on btrfs each subvolume has its own */
-	unsigned int direct; /* as the table's, and FS_SUBVOLUMES_AS_ONE */
+	unsigned int direct; /* as in the table, plus FS_SUBVOLUMES_AS_ONE */
 	bool mounted;	     /* its mount was found */
 	char *mount, *why;
 };

@@ -32,8 +32,9 @@ static uint64_t round_up_pow2(uint64_t n)
 	return p;
 }
 
-/* In addition to its bytes: pages for its positions, and an address of each page. Its pages are
- * mapped twice, so that a record may cross the end (kernel/bpf/ringbuf.c). */
+/* The memory of a ring buffer besides its data: pages for its positions, and an address of each
+ * page. The data pages are mapped twice, so that a record may cross the end (kernel/bpf/ringbuf.c).
+ */
 static uint64_t ring_extra(uint64_t ring_bytes, uint64_t page_size)
 {
 	const uint64_t positions = 3;

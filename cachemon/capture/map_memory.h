@@ -46,7 +46,7 @@ int map_memory_check(uint64_t bytes, bool memlock_binds, bool for_run, struct er
 struct memory_room {
 	uint64_t limit_bytes;  /* limit of the tightest one; UINT64_MAX: no limit */
 	uint64_t bytes;	       /* its free memory: page cache counts as free, other use does not */
-	char cgroup[PATH_MAX]; /* its directory */
+	char cgroup[PATH_MAX]; /* directory of the cgroup */
 };
 
 /* /proc/self/cgroup below proc_root names the cgroup. An unreadable limit is ignored. */

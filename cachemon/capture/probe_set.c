@@ -291,7 +291,8 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 		return errtext_set(err, r, "cannot open the probes: %s", strerror(-r));
 	r = size_maps(set, config);
 	if (r)
-		return errtext_set(err, r, "cannot size the maps: %s", strerror(-r));
+		return errtext_set(err, r, "cannot set the sizes of the BPF maps: %s",
+				   strerror(-r));
 	set_constants(set->skel, config);
 	set->skel->rodata_config->config.reads_by_call = probe_plan_by_function(plan, ROLE_READ);
 	set->skel->rodata_config->config.preemptible = plan->preemptible;
@@ -305,7 +306,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	if (!r)
 		r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_b));
 	if (r)
-		return errtext_set(err, r, "cannot write the maps: %s", strerror(-r));
+		return errtext_set(err, r, "cannot write to the BPF maps: %s", strerror(-r));
 	r = find_regs(set);
 	if (r)
 		return errtext_set(err, r, "cannot find the saved registers of tasks: %s",
@@ -338,7 +339,8 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	set->kprobe_misses = config->caps->kprobe_misses == CAPS_YES;
 	r = grace_open(&set->grace);
 	if (r)
-		errtext_set(err, r, "cannot create the maps for waiting: %s", strerror(-r));
+		errtext_set(err, r, "cannot create the BPF maps for grace periods: %s",
+			    strerror(-r));
 	while (!r) {
 		r = try_plan(config, plan, set, err);
 		if (r != -EAGAIN)

@@ -21,12 +21,12 @@ enum { PAGES_LEAST = 256 /* minimum of a useful sample */ };
 struct reference_ring {
 	struct cachemon_bpf *skel;
 	struct reference_sample *sample;
-	struct file_key file; /* of the last record, and its seed */
+	struct file_key file; /* file of the last record, and its seed */
 	uint64_t seed;
 	uint64_t drained_ns;	       /* time until which the allowance was subtracted from the
 					* count */
 	uint64_t generation;	       /* 0 or REFERENCE_B: of the current interval */
-	struct reference_record *next; /* of the next interval, which has already begun */
+	struct reference_record *next; /* records of the next interval, which has already begun */
 	size_t nr_next, max_next;
 	uint64_t looked; /* pages counted by the page state at the last query */
 	uint64_t asked_ns;

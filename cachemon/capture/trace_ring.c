@@ -18,7 +18,7 @@ struct trace_ring {
 	struct probe_set *set;
 	struct trace_shared *shared;
 	struct traces *traces;
-	int fd; /* of the map of traced files */
+	int fd; /* descriptor of the map of traced files */
 	bool paused;
 	uint64_t start_ns;
 };

@@ -12,7 +12,7 @@ enum { RUNS_MAX = 2 * COMPARE_RUNS_MAX };
 
 struct options {
 	struct report_args args;
-	const char *words[RUNS_MAX + 3]; /* of both sides; NULL in place of "vs" */
+	const char *words[RUNS_MAX + 3]; /* runs of both sides; NULL in place of "vs" */
 	int nr, vs;			 /* index of "vs", or -1 */
 	enum compare_per per;
 	bool any;

@@ -11,7 +11,7 @@
 #include "cachemon/watch/watch.h"
 
 enum {
-	/* The options that select a job: the kind of selector, from here. */
+	/* The options that select a job: OPT_SELECTOR plus the kind of selector. */
 	OPT_SELECTOR = 256,
 	OPT_SELECTORS_END = OPT_SELECTOR + SELECTOR_NAME,
 	OPT_LEVEL,

@@ -92,7 +92,7 @@ struct report_args {
 	const char *rules;			   /* NULL: not given */
 	bool operand;				   /* given without --db */
 	bool format_given;
-	bool full, brief, no_pager; /* of text */
+	bool full, brief, no_pager; /* options of text */
 	struct rule_dirs dirs;	    /* for report.rules, during the call */
 	size_t problems;	    /* number of printed problems of these rules */
 };

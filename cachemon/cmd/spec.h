@@ -18,16 +18,16 @@ enum value_kind {
 	VALUE_DIRECTORY,
 	VALUE_PATH,    /* a file or a directory */
 	VALUE_CHOICE,  /* one of the words of its placeholder: "cold|full|auto" */
-	VALUE_RUN,     /* of the database */
-	VALUE_RUNS,    /* several of them, or "vs" between two sides */
-	VALUE_JOB,     /* of the database */
+	VALUE_RUN,     /* a run of the database */
+	VALUE_RUNS,    /* several runs, or "vs" between two sides */
+	VALUE_JOB,     /* a job of the database */
 	VALUE_FINDING, /* id of a rule or a note */
 	VALUE_PID,
 	VALUE_DURATION,
 	VALUE_PERCENT,
 	VALUE_NUMBER,
 	VALUE_TEXT,    /* nothing to offer */
-	VALUE_COMMAND, /* with its own words, after "--" */
+	VALUE_COMMAND, /* a command and its words, after "--" */
 	VALUE_NR,
 };
 
@@ -57,7 +57,7 @@ struct verb_spec {
 	const char *notes;		   /* paragraphs, separated by empty lines */
 	int (*run)(int argc, char **argv);
 	bool measures; /* other verbs drop the capabilities for measuring */
-	bool hidden;   /* for programs; not listed */
+	bool hidden;   /* used by programs; not listed */
 };
 
 bool option_spec_end(const struct option_spec *o);

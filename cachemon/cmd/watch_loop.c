@@ -31,20 +31,20 @@
 struct loop {
 	const struct watch_options *o;
 	struct watch_run *run;
-	struct watch_view *view; /* NULL: none, or no longer */
+	struct watch_view *view; /* NULL: there is no view, or it has ended */
 	struct signal_state signals;
 	int signal_fd;
-	struct watch_place place; /* of the line */
+	struct watch_place place; /* place of the status line */
 	bool live;		  /* stderr is a terminal: show the line */
 	bool measuring;		  /* the run is not finished yet */
 	bool stop;		  /* leave the loop, even if CMD still runs */
 	bool ended;		  /* CMD has ended */
 	bool broken;		  /* the loop itself failed */
 	bool failed;		  /* the record is incomplete */
-	int status;		  /* its status */
+	int status;		  /* exit status of CMD */
 	uint64_t start_ns, next_ns;
-	uint64_t names_ns; /* names wait until then */
-	uint64_t marks_ns; /* likewise marks */
+	uint64_t names_ns; /* names are not read before this time */
+	uint64_t marks_ns; /* nor are marks before this one */
 	bool marked;	   /* marks wait for a sample */
 };
 

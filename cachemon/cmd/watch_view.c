@@ -153,7 +153,7 @@ static int begin_said(int view_pidfd, pid_t *ret_keeper, int *ret_stderr_fd)
 struct watch_view {
 	pid_t pid;
 	int pidfd;
-	pid_t keeper;  /* of the stored messages */
+	pid_t keeper;  /* the process that keeps the stored messages */
 	int stderr_fd; /* the original stderr */
 	int tty;       /* -1: unknown */
 	struct termios modes;

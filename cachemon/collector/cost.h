@@ -37,14 +37,14 @@ double cost_probe_ns(const struct calibration *cal, const uint64_t runs[EV_NR]);
 
 struct cost_charge {
 	struct calibration price;	 /* at the newest measurement */
-	double before[EV_NR];		 /* at the one before */
-	double looks[EV_NR][COST_LOOKS]; /* as measured, the newest first */
+	double before[EV_NR];		 /* at the second-newest measurement */
+	double looks[EV_NR][COST_LOOKS]; /* the measured prices, the newest first */
 	uint64_t nr_looks[EV_NR];
-	uint64_t runs[EV_NR];	  /* total; it contains the next three */
-	uint64_t between[EV_NR];  /* from that measurement to the newest; for the first two, all
-				   * earlier runs */
-	uint64_t open[EV_NR];	  /* since the newest */
-	double settled_ns[EV_NR]; /* of the others */
+	uint64_t runs[EV_NR];	  /* total: settled, between and open */
+	uint64_t between[EV_NR];  /* between the two newest measurements; if there are only two, all
+				   * runs before the newest */
+	uint64_t open[EV_NR];	  /* since the newest measurement */
+	double settled_ns[EV_NR]; /* cost of the settled runs: all others */
 };
 
 /* runs: those of the job before the counted time. */
@@ -64,7 +64,7 @@ struct cost_seen {
 	double job_cpu_ns;
 	double own_ns;	      /* collector and probes in the job, without the per-read hook */
 	double read_ns;	      /* the per-read hook in the job */
-	double read_on_share; /* of the time; > 0 where read_ns is */
+	double read_on_share; /* share of the time with the hook on; > 0 if read_ns is */
 };
 
 /* The total cost minus the budget (a share of the job's CPU time); <= 0: within budget. An
@@ -89,18 +89,18 @@ double cost_duty(const struct cost_seen *seen, double budget);
 
 /* CPU time of the job between two checks of the per-read hook; a shorter time only shows noise. */
 #define BUDGET_WINDOW_NS 50000000.0
-/* The job's start, when cachemon reads the names of its libraries, does not predict the rest. In
- * windows. */
+/* The job's start, when cachemon reads the names of its libraries, does not predict the rest. So
+ * this many windows are not judged. */
 #define BUDGET_SETTLE 2
 /* The allowance for detail before the job has used any CPU time, and its share of the budget. */
 #define BUDGET_PURSE_NS	    1000000.0
 #define BUDGET_DETAIL_SHARE 0.25
 
 struct budget {
-	double share;	       /* of the job's CPU time */
+	double share;	       /* the budget, as a share of the job's CPU time */
 	struct cost_seen mark; /* start of the window */
 	unsigned int windows;
-	double paid_cpu_ns; /* of the job, when the allowance was last raised */
+	double paid_cpu_ns; /* CPU time of the job when the allowance was last raised */
 	double detail_ns;   /* total allowance of detail until now */
 };
 

@@ -184,7 +184,8 @@ static int64_t read_ahead_kb(const struct machine_facts *f, unsigned int major, 
 	return n >= 0 ? n : queue_number(f, major, minor, "read_ahead_kb");
 }
 
-/* A device that was not there at the start has counted since. Major 0 is not a block device. */
+/* For a device that was added after the start, all reads are counted. Major 0 is not a block
+ * device. */
 static void device_reads(const struct machine_facts *f, struct sample_device *d)
 {
 	unsigned int major = d->dev >> 20, minor = d->dev & 0xfffff;

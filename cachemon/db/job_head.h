@@ -10,8 +10,8 @@ struct job_head {
 	int64_t job_id;
 	const char *answer;	     /* one of analysis_answers */
 	const char *grade;	     /* overall; NULL: none */
-	struct opt_f64 score;	     /* its value */
-	const char *finding, *title; /* of the first one; NULL: no finding */
+	struct opt_f64 score;	     /* value of the grade */
+	const char *finding, *title; /* id and title of the first finding; NULL: none */
 };
 
 #endif

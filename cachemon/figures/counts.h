@@ -13,7 +13,7 @@ struct counts {
 	int64_t c[C_NR];
 	bool known[C_NR];
 	bool sliced; /* the per-read hook was on in slices: its figures are estimates or absent */
-	const struct estimates *estimates; /* of a sliced job; NULL: not sliced */
+	const struct estimates *estimates; /* estimates of a sliced job; NULL: not sliced */
 	unsigned int bounds;		   /* enum counts_bound: the losses */
 };
 

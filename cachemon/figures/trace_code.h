@@ -87,8 +87,8 @@ struct trace_event {
 	uint64_t time_ns;     /* since the start of the run */
 	uint64_t pos;
 	uint64_t len;
-	uint32_t ra_pages; /* of the open file */
-	uint32_t io_pages; /* of its device */
+	uint32_t ra_pages; /* ra_pages of the open file */
+	uint32_t io_pages; /* io_pages of its device */
 	struct trace_ra ra;
 	struct trace_map map;
 };

@@ -27,7 +27,7 @@ bool memory_cgroup_up(struct memory_cgroup *c);
 enum memory_figure {
 	MEMORY_LIMIT,
 	MEMORY_USAGE,
-	MEMORY_CACHED,	  /* page cache, of the usage */
+	MEMORY_CACHED,	  /* the part of the usage that is page cache */
 	MEMORY_OOM,	  /* failed allocations at its limit; v2 only */
 	MEMORY_OOM_KILLS, /* v1: without cgroups below */
 	MEMORY_MOST,	  /* the highest usage; v1 only */

@@ -33,8 +33,9 @@ enum selector_request {
 struct selector_identity {
 	const char *kind; /* "command", "pid", or a name of find_kind_name() */
 	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */
-	char *step;	  /* of a Slurm job */
-	char *job_name, *partition; /* of a Slurm job, as its user's environment says */
+	char *step;	  /* step of a Slurm job */
+	char *job_name,
+		*partition; /* as the environment of a Slurm job says; its user can change that */
 };
 
 /* The result. */
@@ -54,14 +55,14 @@ struct selector {
 	size_t nr_roots, nr_tgids;
 	struct cgroup_ref cgroup; /* SELECTED_CGROUP; else .fd is -1 */
 	pid_t pid;   /* a process of it when it was looked up; 0: none, or not visible from here */
-	int64_t uid; /* of that process; < 0: unknown, or a command that has not run yet */
+	int64_t uid; /* user of that process; < 0: unknown, or a command that has not run yet */
 };
 
 struct selector_places {
 	const char *proc_root; /* "/proc" */
 	const struct mountinfo *mounts;
 	const char *root; /* above the files of container runtimes; "" or NULL: this machine's */
-	const struct invoker *invoker; /* whose containers without root count too; NULL: nobody's */
+	const struct invoker *invoker; /* user whose rootless containers count too; NULL: none */
 };
 
 /* Parses --job's "KIND:NAME" or a plain name. -EINVAL: the name is missing; then err is filled. */

@@ -144,8 +144,8 @@ int selector_slurm(const struct selector_places *places, const char *value, stru
 	if (e == -ENOENT)
 		return selector_refuse_kind(
 			places, "Slurm job", value,
-			", and for its slurmstepd in the list of processes: has it "
-			"begun on this node, and not ended?",
+			", and for its slurmstepd in the list of processes. Check "
+			"that it has begun on this node and has not ended",
 			err);
 	if (e)
 		return e;

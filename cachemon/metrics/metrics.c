@@ -96,8 +96,8 @@ static const struct line lines[] = {
 	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_other), COUNTER, false, "cause", "other"},
 	{"refaults", "Pages that came back after they had left the cache", SUM_OF(C_refaults),
 	 COUNTER, true, NULL, NULL},
-	{"refault_misses", "Refaults that a read call missed", SUM_OF(C_refault_misses), COUNTER,
-	 false, NULL, NULL},
+	{"refault_misses", "Refaults that were misses of read calls", SUM_OF(C_refault_misses),
+	 COUNTER, false, NULL, NULL},
 	{"faults", "Page faults of file mappings, by kind", SUM_OF(C_faults_major), COUNTER, false,
 	 "kind", "major"},
 	{"faults", NULL, SUM_OF(C_faults_minor), COUNTER, false, "kind", "minor"},
@@ -113,7 +113,7 @@ struct past {
 };
 
 struct metrics {
-	struct hash_index index; /* of past */
+	struct hash_index index; /* index of past values */
 	struct past *past;
 	size_t nr, room;
 };

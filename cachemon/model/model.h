@@ -36,14 +36,14 @@ struct model_run {
 	struct opt_i64 started_ns, duration_ns, sliced, read_on_ns, interval_ns, page_size_bytes,
 		memory_bytes, map_bytes, exit_status, cpu_ns, probe_cpu_ns, collector_cpu_ns;
 	struct opt_f64 probe_ns_per_lookup, share_of_job_cpu, advice_calls_ns;
-	struct opt_f64 cost_budget, cost_share, over_budget_by; /* of the job's CPU time */
+	struct opt_f64 cost_budget, cost_share, over_budget_by; /* shares of the job's CPU time */
 	struct opt_i64 budget_kept;
 	struct opt_i64 cost_parts[MODEL_COST_PARTS];
 	struct model_shed *shed;
 	size_t nr_shed;
 	struct opt_i64 map_full, chunk_full, ring_drops, state_drops, ghosts_dropped, advice_full,
 		recursion_misses, intervals_lost, law_error_pages, untracked_pages;
-	struct opt_i64 silent_files; /* whose reads may leave no event */
+	struct opt_i64 silent_files; /* files whose reads may leave no event */
 };
 
 /* Versions without a budget saw waits only by the per-read hook, in its slices. */
@@ -93,7 +93,8 @@ struct model_advice {
 	struct bytes path, kind, call;
 	struct opt_i64 calls, offset_bytes, length_bytes, pages_asked, pages_brought, pages_dropped;
 	struct opt_i64 cached_pages, redundant_pages, dropped_refaults, dropped_refaults_others;
-	struct opt_i64 used, used_late, evicted_unused, resident_unused, untracked; /* of brought */
+	struct opt_i64 used, used_late, evicted_unused, resident_unused,
+		untracked; /* fates of brought pages */
 };
 
 struct model_detail;
@@ -110,8 +111,8 @@ struct model_job {
 					    * limit */
 	struct opt_i64 limit_bytes;	   /* that limit */
 	struct bytes limit_at;		   /* directory of its cgroup, or of the job's own */
-	bool limit_known;		   /* also absence is recorded */
-	struct opt_i64 outside_read_bytes; /* that no hook saw: at least this many */
+	bool limit_known;		   /* it is recorded whether there is a limit */
+	struct opt_i64 outside_read_bytes; /* bytes that no hook saw, at least */
 	struct model_waits waits;
 	struct counts counts;
 	struct model_file *files; /* most misses first */

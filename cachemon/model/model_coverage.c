@@ -71,7 +71,7 @@ struct walk {
 	uint64_t file_pages;
 	struct coverage_pages pages;
 	struct model_detail *detail;
-	bool all; /* its events were read */
+	bool all; /* all events of the file were read */
 };
 
 static void look_ahead(void *arg, const struct trace_event *e)

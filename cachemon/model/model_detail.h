@@ -53,13 +53,13 @@ struct model_detail {
 	struct model_eviction *evictions;
 	size_t nr_evictions;
 	struct model_advice_calls advice;
-	int64_t reads[READ_SIZES];	 /* absent, or of that many files, like advice */
+	int64_t reads[READ_SIZES]; /* of the files in advice; if that is absent, so are these */
 	struct model_coverage *coverage; /* of job->files, in the same order */
 };
 
 /* For a watched job with its files; call it before its counts are estimated. */
 int model_detail_load(sqlite3 *db, struct model *m, struct model_job *job, struct errtext *err);
-/* Part of it. */
+/* The part of model_detail_load() that divides files into parts. */
 int model_coverage_load(sqlite3 *db, struct model *m, struct model_job *job, struct model_detail *d,
 			struct errtext *err);
 
@@ -76,10 +76,10 @@ struct human sizes_read_name(int i);
 /* false: not measured. */
 bool sizes_windows(const struct counts *c, double ret[WINDOW_SIZES]);
 const char *sizes_windows_mark(const struct counts *c);
-/* Of the traced files. */
+/* Sizes of the read calls of the traced files. */
 void sizes_reads(const struct model_detail *d, double ret[READ_SIZES]);
 void sizes_say_reads(const struct model_advice_calls *files, char *says, size_t size);
-/* Over all counted calls to these files. */
+/* The mark of these sizes, over all counted calls to the files. */
 const char *sizes_calls_mark(const struct model_advice_calls *files);
 
 /* A job with detail whose files are known to be read from the beginning to the end may have epochs

@@ -16,9 +16,9 @@ enum { TIMELINE_BUCKETS = 120 };
 
 struct timeline_bucket {
 	int64_t start_ns;    /* since the start of the run */
-	int64_t duration_ns; /* of its intervals together */
-	int64_t read_on_ns;  /* of that, with the per-read hook on */
-	int64_t intervals;   /* that were recorded */
+	int64_t duration_ns; /* length of its intervals together */
+	int64_t read_on_ns;  /* part of duration_ns with the per-read hook on */
+	int64_t intervals;   /* number of recorded intervals */
 	struct opt_i64 cpu_ns;
 	struct counts counts; /* resident_unused and windows are changes: may be < 0 */
 };

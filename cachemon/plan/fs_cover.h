@@ -39,10 +39,10 @@ enum fs_direct {
 
 struct fs_facts {
 	const char *type;    /* as in mountinfo, or FS_BLOCK_DEVICE; "" unknown */
-	const char *options; /* of the superblock; NULL: unknown */
+	const char *options; /* options of the superblock; NULL: unknown */
 	bool dax;
 	enum fs_trial trial;
-	unsigned int direct; /* of enum fs_direct */
+	unsigned int direct; /* bits of enum fs_direct */
 };
 
 /* "exact", "partly", "cache-bypassed", "unknown". */

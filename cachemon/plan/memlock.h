@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the limit applies, by creating a map with no limit left. False also if no map can be
- * created. Restores the limit. */
+/* Whether the limit applies: sets it to 0 and tries to create a map. Also false if no map can be
+ * created for another reason. Restores the limit. */
 bool memlock_binds(void);
 
 /* UINT64_MAX: unlimited. */

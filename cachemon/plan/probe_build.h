@@ -32,8 +32,8 @@ enum probe_build probe_build_choose(const struct btf *btf);
 
 /* Records in addition to counters. */
 enum probe_record {
-	RECORD_REFERENCES, /* of sampled pages: the miss-ratio curve */
-	RECORD_TRACES,	   /* of a few files: replays of readahead */
+	RECORD_REFERENCES, /* lookups of sampled pages: for the miss-ratio curve */
+	RECORD_TRACES,	   /* accesses to a few files: for replays of readahead */
 	RECORD_EVICTORS,   /* the evictors of the job's pages */
 	RECORD_NR,
 };

@@ -34,7 +34,7 @@ struct probe_choice {
 	bool wanted;
 	bool spare; /* not wanted, and nothing is lost: other roles do its work */
 	enum probe_state state;
-	const char *program; /* of the table; NULL: none */
+	const char *program; /* program of the table; NULL: none */
 	size_t row;	     /* its row in the table */
 	enum hook_kind kind;
 	char hook[64];		       /* "tp_btf:mm_filemap_get_pages"; "": none */

@@ -53,7 +53,7 @@ struct doc_grade {
 
 /* A fix. Evidence and actions come between its begin and its end. */
 struct doc_card {
-	const char *id;	      /* of its kind: letters and '-' */
+	const char *id;	      /* id of the finding: letters and '-' */
 	const char *severity; /* "high" */
 	const char *title, *subject;
 	const char *gain, *gain_range; /* "about 4.2 s (model)", "2.8 to 6.3 s" or NULL */
@@ -84,7 +84,7 @@ struct doc_map {
 enum { FLOW_NAMES = 7 };
 
 struct doc_stream {
-	size_t from, to; /* of names[0], names[1] */
+	size_t from, to; /* indexes in names[0] and names[1] */
 	enum tone tone;
 	double amount; /* above 0 */
 };
@@ -105,7 +105,7 @@ struct doc {
 	FILE *looks_like; /* its width and characters are used; NULL: those of out */
 	bool plain_text;  /* follows the locale everywhere; other formats only on a terminal */
 	FILE *terminal;	  /* the ASCII-only stream that out leads to; NULL: out is the last one */
-	void *state;	  /* of the renderer */
+	void *state;	  /* private to the renderer */
 	long *step_ends;  /* texts set the position after each step here; NULL: nobody needs it */
 	bool failed;
 };

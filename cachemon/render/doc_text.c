@@ -18,7 +18,7 @@ enum { GAP = 2, BAR_WIDTH = 24, WRAP_MIN = 12, COLUMNS_MAX = 16 };
 /* Set while a document is written: wcwidth() only knows the characters of the locale's charset. */
 struct text_state {
 	locale_t utf8, before;
-	int width;							/* of lines */
+	int width;							/* width of lines */
 	enum { BLOCK_FACTS, BLOCK_PARA, BLOCK_STEPS, BLOCK_CODE } last; /* of a screen */
 };
 

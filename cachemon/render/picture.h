@@ -53,7 +53,7 @@ struct picture_series {
 	enum tone tone;
 	const char *mark;	  /* qualifier of all its values: MARK_ABOUT, ...; NULL: exact */
 	const double *values;	  /* one per point */
-	const double *low, *high; /* of a line, its band; NULL: none */
+	const double *low, *high; /* band of a line; NULL: none */
 	bool steps;		  /* a line holds its value up to the next point */
 	double top; /* top of its line of characters, if shared; 0: its highest value */
 };
@@ -90,7 +90,7 @@ struct picture_axis {
 };
 
 struct picture {
-	const char *id;	   /* of the element on a page: letters and '-' */
+	const char *id;	   /* id of the element on a page: letters and '-' */
 	const char *title; /* what it shows */
 	const char *says;  /* its content in a sentence or two: the text alternative */
 	struct picture_axis axis;
@@ -109,7 +109,7 @@ double picture_middle(const struct picture *p, size_t i);
 /* The top of a panel's scale: the given one, else the highest stack or value. 0: nothing is
  * above 0; NAN: nothing is known. */
 double picture_top(const struct picture_panel *panel, size_t nr);
-/* For one series. */
+/* The top of the scale of a single series. */
 double picture_series_top(const struct picture_series *s, size_t nr);
 
 /* A value for people, "-" if unknown: "1,234 pages/s", "93.1 %". */

@@ -34,7 +34,7 @@ enum { TREE_DEPTH = 16 };
 struct tree {
 	const struct tree_ops *ops;
 	FILE *out;
-	void *state; /* of the writer */
+	void *state; /* private to the writer */
 	int depth;
 	enum tree_shape shape[TREE_DEPTH];
 	bool filled[TREE_DEPTH];

@@ -18,11 +18,11 @@ struct traces;
 struct store_limits {
 	unsigned int
 		busy_ms;    /* timeout for another program's lock; five times longer at the start */
-	uint64_t full_ns;   /* intervals younger than this stay unchanged, */
-	uint64_t full_rows; /* but at most this many; older ones become */
-	uint64_t minute_ns; /* rows of this length, until they are */
-	uint64_t keep_ns;   /* this old; then they become */
-	uint64_t quarter_ns;	/* rows of this length */
+	uint64_t full_ns;   /* intervals younger than this are kept as they are */
+	uint64_t full_rows; /* at most this many of these; older ones are merged */
+	uint64_t minute_ns; /* length of the merged rows */
+	uint64_t keep_ns;   /* rows older than this are merged again */
+	uint64_t quarter_ns;	/* length of the rows merged again */
 	unsigned int file_rows; /* files per merged row */
 	unsigned int directory_rows;
 	unsigned int process_rows;
@@ -49,7 +49,7 @@ struct store_probe {
 };
 
 struct store_unmeasured {
-	const char *name; /* of a counter, or of an empty table */
+	const char *name; /* name of a counter, or of an empty table */
 	const char *reason;
 };
 

@@ -25,8 +25,8 @@ struct top_frame {
 	struct top_frame_row *processes;
 	size_t nr_processes;
 	size_t cursor;			 /* 0 if absent */
-	const struct top_series *job;	 /* of the watched job; NULL: not loaded */
-	const struct top_series *chosen; /* of the chosen row; NULL: not loaded */
+	const struct top_series *job;	 /* series of the watched job; NULL: not loaded */
+	const struct top_series *chosen; /* series of the chosen row; NULL: not loaded */
 	struct arena arena;
 };
 

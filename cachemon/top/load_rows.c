@@ -18,7 +18,7 @@ enum { UNKNOWN = -2 };
 
 struct file_set {
 	struct top_row *rows;
-	int64_t *directories; /* of each; 0: not known */
+	int64_t *directories; /* directory of each row; 0: not known */
 	size_t nr, room;
 };
 

@@ -21,15 +21,15 @@ struct top_row {
 	int64_t id; /* id of the job, directory or file; 0: the rest without a row */
 	struct bytes name;
 	const char *lead; /* fixed text before the name, or instead of it if name.data is NULL */
-	int64_t run_id;	  /* 0: that of the moment */
-	int64_t duration_ns, page_size_bytes; /* of that other run */
+	int64_t run_id;	  /* run of the row; 0: that of the moment */
+	int64_t duration_ns, page_size_bytes; /* of the row's run */
 	bool first;			      /* sorted first in any order: it is being recorded */
 	bool last;			      /* not sorted with the others: (others) */
 	struct counts counts;
 	struct opt_i64 cpu_ns;
-	bool process; /* of counts only the waits are known, and these, from anything: */
+	bool process; /* a process: only waits are known, and its reads from any source: */
 	struct opt_i64 rchar_bytes, syscr_calls;
-	size_t nr_intervals; /* of the moment in which it has a row; kept only for jobs */
+	size_t nr_intervals; /* intervals of the moment in which the row exists; only for jobs */
 };
 
 struct top_moment {
@@ -37,12 +37,12 @@ struct top_moment {
 	struct top_interval history[TOP_HISTORY]; /* newest first */
 	size_t nr_history;			  /* 0: no interval yet */
 	size_t nr_window;			  /* the first ones, which make up the moment */
-	int64_t duration_ns;			  /* of these together */
+	int64_t duration_ns;			  /* length of these intervals together */
 	bool newest;				  /* no later interval exists yet */
 	bool has_directories; /* the history has sums of directories, else only those of files */
 	struct top_row *jobs; /* the watched one first */
 	size_t nr_jobs;
-	struct top_row *rows; /* of the level */
+	struct top_row *rows; /* rows of the level */
 	size_t nr_rows;
 	/* Next to the rows of another level; NULL: not requested. Of many small files few have
 	 * rows, and next to jobs these are directories then. */
@@ -69,7 +69,7 @@ struct top_ask {
 	enum top_level level;
 	int64_t at_ns; /* or TOP_NEWEST */
 	int steps;
-	bool files; /* and processes: loaded too, whatever the level */
+	bool files; /* also load files and processes, whatever the level */
 };
 
 struct sqlite3;

@@ -110,7 +110,7 @@ static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, 
 enum { NR_CRASHES = sizeof(crashes) / sizeof(crashes[0]), STACK_BYTES = 16384 };
 
 static struct {
-	struct termios modes; /* of the terminal, before */
+	struct termios modes; /* modes of the terminal before the screen */
 	volatile sig_atomic_t armed;
 	_Alignas(16) char stack[STACK_BYTES]; /* the normal stack may be broken */
 } restore;

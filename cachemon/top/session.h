@@ -11,7 +11,7 @@
 #include "cachemon/top/paint.h"
 
 struct top_session {
-	struct sqlite3 *db; /* of the caller */
+	struct sqlite3 *db; /* owned by the caller */
 	int64_t run_id;
 	bool replay;
 	struct top_view view;

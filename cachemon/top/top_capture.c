@@ -28,7 +28,7 @@ struct top_capture {
 	char dir[PATH_MAX], db[PATH_MAX + 16];
 	int dir_fd; /* locked for as long as this process lives */
 	int said;   /* output of watch, a file in memory */
-	int input;  /* of watch; closing it ends watch */
+	int input;  /* standard input of watch; closing it ends watch */
 	pid_t pid;  /* 0: it has ended */
 	int status;
 };

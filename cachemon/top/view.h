@@ -69,10 +69,10 @@ struct top_view {
 	size_t help_from; /* the first line of the help that is shown */
 	enum top_pace pace;
 	int64_t at_ns;	/* the moment: the newest that begins by then; or TOP_NEWEST */
-	int steps;	/* and this many intervals forward or back, still to move */
-	int64_t run_id; /* to this run, still to move; or TOP_NO_RUN */
-	int run_steps;	/* this many runs forward or back, still to move */
-	bool worst;	/* to the moment with the most misses, still to move */
+	int steps;	/* intervals still to move, forward or back */
+	int64_t run_id; /* run to move to; or TOP_NO_RUN */
+	int run_steps;	/* runs still to move, forward or back */
+	bool worst;	/* still to move to the moment with the most misses */
 	enum top_typing typing;
 	char typed[TOP_TYPED_MAX + 1];
 	const char *complaint; /* about the input; NULL: none */
@@ -85,7 +85,7 @@ struct top_around {
 					* visible */
 	int64_t cursor_id;	       /* TOP_NO_ROW: no row */
 	const char *cursor_name;       /* as displayed; NULL: no row */
-	int64_t run_id, cursor_run_id; /* the displayed run, that of the row; TOP_NO_RUN */
+	int64_t run_id, cursor_run_id; /* the displayed run; the run of the row, or TOP_NO_RUN */
 	int64_t begin_ns;	       /* where the moment begins */
 	int64_t started_ns;	       /* wall-clock time of the start; 0: unknown */
 	bool replay; /* no new data will come: a held view continues as a replay */

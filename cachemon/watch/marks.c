@@ -27,9 +27,9 @@ struct marks {
 	char path[PLACE_MAX];
 	struct sample_mark *list; /* not stored yet; the last ones may have no moment yet */
 	size_t nr, room, nr_set;
-	size_t taken; /* in all */
+	size_t taken; /* marks taken since the start */
 	uint64_t dropped;
-	char line[MARK_TEXT_MAX]; /* that goes on */
+	char line[MARK_TEXT_MAX]; /* an incomplete line */
 	size_t len;
 };
 
@@ -126,7 +126,7 @@ static void __attribute__((noreturn)) guard_run(int socket, const struct invoker
 		*strrchr(path, '/') = '\0';
 		rmdir(path);
 	}
-	/* A descriptor that was not closed would wait for this process. */
+	/* Closes the socket before it drains, because the parent waits for its end. */
 	if (fd >= 0 && somebody_writes(fd)) {
 		send(socket, &r, sizeof(r), MSG_NOSIGNAL);
 		close(socket);

@@ -98,7 +98,7 @@ struct watch_figures {
 	double waiting;		  /* tasks asleep for the page cache, mean; < 0: unknown */
 	double prefetch_accuracy; /* < 0: unknown */
 	double evictions_per_s;
-	double own_share; /* of the job's CPU; < 0: unknown */
+	double own_share; /* share of the job's CPU time; < 0: unknown */
 	double budget;	  /* the most that own_share may be; < 0: no limit */
 	bool estimated;
 	uint64_t elapsed_ns;

@@ -27,7 +27,7 @@ enum watch_detail {
 	DETAIL_FAULT_ADDRESSES,
 	DETAIL_REFERENCES,
 	DETAIL_EVICTORS,
-	DETAIL_FILE_ROWS, /* of each interval */
+	DETAIL_FILE_ROWS, /* rows of files in each interval */
 	DETAIL_READS,
 	DETAIL_NR,
 };
@@ -36,15 +36,15 @@ struct watch_run {
 	const struct watch_options *o;
 	struct invoker invoker;
 	struct selector selector;
-	bool memory_cgroup; /* and a cgroup of the hierarchy that limits memory */
+	bool memory_cgroup; /* the job is a cgroup of the hierarchy that limits memory */
 	struct kernel_caps caps;
 	struct probe_plan plan;
 	struct command *command;
-	struct marks *marks; /* of the command; NULL: no marks */
+	struct marks *marks; /* marks of the command; NULL: none */
 	struct ledger *ledger;
 	struct traces *traces; /* NULL: not recorded */
 	char *db;
-	int64_t run_id; /* in it, once the run has ended */
+	int64_t run_id; /* id of the run in the database, once it has ended */
 	struct store *store;
 	struct probe_set *set;
 	struct sampler *sampler;
@@ -52,28 +52,28 @@ struct watch_run {
 	struct calibration calibration;	 /* before the start */
 	uint64_t started_ns;		 /* CLOCK_REALTIME, the moment of start_ns */
 	uint64_t start_ns, last_ns;	 /* CLOCK_MONOTONIC */
-	uint64_t interval_ns;		 /* of the next sample */
-	uint64_t elapsed_ns, read_on_ns; /* of all samples */
+	uint64_t interval_ns;		 /* length of the next sample's interval */
+	uint64_t elapsed_ns, read_on_ns; /* sums over all samples */
 	uint64_t samples;
 
 	/* own cost since the start */
 	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;
-	struct cost_charge charge; /* of the probes in the job */
+	struct cost_charge charge; /* cost of the probes in the job */
 	struct calibration_look look;
-	uint64_t look_runs[EV_NR]; /* runs in the job when it began, or as of the last try */
-	uint64_t look_ns;	   /* when it ends, or the next one may begin */
+	uint64_t look_runs[EV_NR]; /* the job's runs when it began, or at the last try */
+	uint64_t look_ns;	   /* when the measurement ends, or the next one may begin */
 	uint64_t look_since_ns;
 	uint64_t look_pause_ns;
 	bool looking;
-	double own_share;		  /* of the job's CPU time; < 0: not known */
-	double address_ns, address_share; /* of ROLE_FAULT_ADDRESS; and now, of the time */
+	double own_share;		  /* share of the job's CPU time; < 0: not known */
+	double address_ns, address_share; /* of ROLE_FAULT_ADDRESS: cost so far; present share */
 
 	/* the budget */
 	struct budget budget;
 	uint64_t budget_ns, budget_seen_ns;   /* times of the next and of the last check */
-	double detail_ns[DETAIL_NR];	      /* cost of detail then */
+	double detail_ns[DETAIL_NR];	      /* cost of each detail at the last check */
 	double evictors_ns;		      /* since the start */
-	double file_rows_ns, file_rows_share; /* since the start; and now, of the time */
+	double file_rows_ns, file_rows_share; /* cost since the start; present share of the time */
 	uint64_t deletes_seen;		      /* pages evicted in the job's tasks */
 	struct sample_shed shed[DETAIL_NR], shed_list[DETAIL_NR];
 	bool traces_stopped; /* no more files are chosen */
@@ -82,31 +82,31 @@ struct watch_run {
 	bool sliced;
 	bool hook_failed; /* a switch is due; reported once */
 	double duty;
-	uint64_t slice_ns; /* when it is switched next */
+	uint64_t slice_ns; /* when the hook is switched next */
 	uint64_t slice_length_ns;
 	uint64_t cell_rest_ns;		    /* the rest of the cell, after its slice */
 	uint64_t hook_on_ns, hook_since_ns; /* total time on; time of the last switch on */
 	uint64_t hook_on_seen_ns;	    /* as of the last sample */
 	struct slices *slices;		    /* NULL: never off */
 	bool stalls_unknown;
-	bool slices_begun;	     /* the exact counts before them were added */
-	struct slice_part part;	     /* that goes on */
+	bool slices_begun;	     /* the exact counts before the slices were added */
+	struct slice_part part;	     /* the part in progress */
 	double seen[SLICE_FIGURES];  /* since the last part */
-	struct sample_job part_job;  /* when it began, */
-	struct sample_job slice_job; /* and when its last slice did */
+	struct sample_job part_job;  /* the job when that part began */
+	struct sample_job slice_job; /* the job when the part's last slice began */
 	unsigned int nr_parts;
 
 	struct watch_metrics *metrics; /* NULL: none are written */
 	struct watch_figures figures;
 	uint64_t rights; /* capabilities that the run keeps; a mask as access/privileges has */
-	char references_absent[PLAN_REASON_MAX]; /* why none are sampled; "": they are */
-	pid_t outlived[3];			 /* CMD: some of its descendants */
+	char references_absent[PLAN_REASON_MAX]; /* "": references are sampled; else why not */
+	pid_t outlived[3];			 /* some descendants that outlived CMD */
 	size_t nr_outlived;
 	bool described;		 /* the run is in the database, to be ended there */
-	bool sampler_complained; /* reported once, until it works again */
-	bool room_complained;	 /* likewise */
+	bool sampler_complained; /* the failure is reported once, until the sampler works again */
+	bool room_complained;	 /* a lack of room is reported once, until there is room again */
 	bool store_complained;
-	bool interval_lost; /* could not be written when it was taken */
+	bool interval_lost; /* the last interval could not be written */
 };
 
 /* The run has begun: its counts start now. */

@@ -115,7 +115,7 @@ void pack_facts(struct packer *k)
 	/* Results that the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
 		packer_fact(k, "the job reads through mappings: its lookups and hit ratio cover "
-			       "only read calls, most of which usually belong to program start");
+			       "only read calls, and programs make most of these while they start");
 	for (enum read_estimate e = 0; e < ESTIMATES; e++)
 		if (counts_range(&job->counts, e, &r))
 			packer_fact(k, packer_format(k,
@@ -190,7 +190,7 @@ static void put_history(struct packer *k, const struct series_history *h)
 		   packer_format(k, "%zu earlier runs", h->runs));
 	if (h->trend_per_run.known)
 		put_series(k, h->metric, "earlier_runs.trend", h->trend_per_run.value, NULL,
-			   "more from run to run");
+			   "change per run");
 }
 
 void pack_of_series(struct packer *k)

@@ -25,7 +25,7 @@ struct word {
 	struct kb *kb;
 	struct pack pack;
 	struct prompt prompt;
-	unsigned int row; /* of the pack's bounds */
+	unsigned int row; /* row of the table of bounds for the pack */
 };
 
 /* Names of the querying user, who may not be the user of the run. */

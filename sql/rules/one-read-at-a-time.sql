@@ -49,7 +49,7 @@ SELECT
 		json_object('metric', 'tasks_at_a_time', 'value', (j.stall_ns + j.cpu_ns) * 1.0 / j.wall_ns,
 			'unit', 'tasks', 'scope', 'job'),
 		json_object('metric', 'pattern.confidence', 'value', a.pattern_confidence, 'unit', 'ratio',
-			'scope', 'files, the least sure')
+			'scope', 'lowest of the files')
 	), NULL) AS evidence,
 	-- With :depth reads in flight, the same reads take 1 / :depth of the time.
 	a.stall_ns / 1e9 * (1 - 1.0 / :depth) AS gain_value,

@@ -7,7 +7,7 @@
 -- needs counters: used_late stall_ns stalls windows_sync windows_forced faults_major misses wall_ns cpu_ns
 -- param min_late_share = 0.25 ratio -- of all waits
 -- param min_late_waits = 8 waits -- fewer are noise
--- param min_stall_share = 0.1 ratio -- of the time that the job's tasks ran or slept for the page cache
+-- param min_stall_share = 0.1 ratio -- of the job's stall and CPU time
 -- param medium_share = 0.2 ratio -- of that time
 -- param high_share = 0.5 ratio -- of that time
 WITH late AS (

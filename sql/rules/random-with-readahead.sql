@@ -78,7 +78,7 @@ SELECT
 		json_object('metric', 'misses', 'value', c.misses, 'unit', 'pages', 'scope', 'files'),
 		json_object('metric', 'files', 'value', c.files, 'unit', 'files', 'scope', 'directory'),
 		json_object('metric', 'pattern.confidence', 'value', c.pattern_confidence, 'unit', 'ratio',
-			'scope', 'files, the least sure'),
+			'scope', 'lowest of the files'),
 		json_object('metric', 'whatif.saved_pages', 'value', iif(c.modelled, c.saved_pages, NULL),
 			'unit', 'pages', 'scope', 'random')
 	), NULL) AS evidence,

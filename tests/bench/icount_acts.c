@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Acts that tests/bench/icount measures in addition to hot reads: each in blocks, one line per
- * block: the act, and the nanoseconds of one of it, by the CPU time of the thread if it waits for a
- * disk, otherwise by the clock. If the clock counts instructions, these are instructions. Hooks
- * given after the other arguments have an empty program each meanwhile.
+ * Acts that tests/bench/icount measures in addition to hot reads: each in blocks. A line per block
+ * has the act and the nanoseconds that one act takes, by the CPU time of the thread if it waits for
+ * a disk, otherwise by the clock. If the clock counts instructions, these are instructions. Each
+ * hook given after the other arguments has an empty program during the measurement.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -211,7 +211,8 @@ int main(int argc, char **argv)
 	}
 	a.dir = argv[1];
 	blocks = atoi(argv[3]);
-	/* So that no page of it is dirtied while it is measured. */
+	/* Opened and buffered first, so that no page of the output is dirtied during the
+	 * measurement. */
 	out = fopen(argv[2], "w");
 	if (!out || blocks < 1 || blocks * OPS > PAGES)
 		bench_fail("cannot keep %d blocks in %s", blocks, argv[2]);

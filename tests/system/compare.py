@@ -219,9 +219,10 @@ def small_reads_against_large(world, stack):
     part.note(job["verdict"]["sentence"])
     equal("verdict", job["verdict"]["result"], "improved")
     equal("interval, s", job["interval_s_a"], 0.25)
-    # Other load may hide the speedup, but not the shorter waits.
-    stall = next(m for m in job["metrics"] if m["metric"] == "stall_per_work")
-    check(stall["outcome"] == "better" and stall["p_adjusted"] <= LEVEL, f"waiting: {stall}")
+    # Other load may hide one of these, but not both, and reverses neither.
+    goals = [m for m in job["metrics"] if m["metric"] in ("time_per_work", "stall_per_work")]
+    better = [m for m in goals if m["outcome"] == "better" and m["p_adjusted"] <= LEVEL]
+    check(better and all(m["outcome"] in ("better", "untested", "noise") for m in goals), f"time and waiting: {goals}")
     said = world.tool.run("compare", "--db", world.db, str(before), str(after), "--per", "job")
     check("Improved: " in said, f"the text says another thing: {said[:300]}")
 

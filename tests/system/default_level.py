@@ -30,7 +30,7 @@ TURNS_MISSED = 0.3  # of 90 % intervals, in few runs
 ESTIMATES = ("read_calls", "read_bytes", "lookups", "hits", "hit_ratio")
 
 part = Part(__doc__)
-part.count_option("repeats", 10, 3, "runs of each sliced job")
+part.count_option("repeats", 10, 2, "runs of each sliced job")
 
 
 # ---- workers ----

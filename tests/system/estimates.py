@@ -58,7 +58,7 @@ class SlicedWorld(World):
         for name, (value, low, high) in ESTIMATES.items():
             row = (name, None, None, None, TOO_WIDE) if name in absent else (name, value, low, high, None)
             db.execute("INSERT INTO estimate VALUES (1, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice contained such a read')")
+        db.execute("INSERT INTO estimate VALUES (1, 'delayed_hits', NULL, NULL, NULL, 'no slice contained a read of this kind')")
         made.close()
         return made.path
 
@@ -135,7 +135,7 @@ def an_absent_estimate_has_its_reason_and_no_ends(world, stack):
     equal("what is left of absent estimates", [k for k in totals if k.endswith(("_low", "_high", "_estimated"))], [])
     text = world.told(path, "report", "text")
     check("read -" not in text, "an absent figure in a sentence")
-    check("looked up or brought in" not in text, "a file is said to have no lookups")
+    check("looked up or added" not in text, "a file is said to have no lookups")
     verdict = text.split("What to change")[0]
     check("was not measured" not in verdict, f"the verdict says that reads were not measured: {verdict}")
     verdict = flat(world.told(world.sliced(absent=tuple(ESTIMATES)), "report", "text").split("What to change")[0])

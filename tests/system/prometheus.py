@@ -69,6 +69,8 @@ def get(port, path, **query):
         with urllib.request.urlopen(url, timeout=10) as answer:
             return json.load(answer)["data"]
     except urllib.error.HTTPError as e:
+        if e.code == 503:  # it is still starting
+            return None
         raise Failed(f"{path} {query}: {e.read().decode()[:300]}") from e
     except (urllib.error.URLError, ConnectionError):
         return None

@@ -115,7 +115,7 @@ def no_cache_size_is_enough(world, _stack):
         equal(f"run {run}: the curve is uncertain", job["curve"]["check"]["uncertain"], uncertain)
         most = 100 * max(p["hit_ratio"] for p in job["curve"]["points"])
         said = " ".join(world.run("whatif", "cache", "--run", run).decode().split("\n\n")[2].split())
-        check(said.startswith("No cache size can hit 90 %: ") and f"so {most:.1f} % is the most." in said,
+        check(said.startswith("No cache size gives a hit ratio of 90 %: ") and f"so {most:.1f} % is the most." in said,
               f"run {run}: {most:.1f} %: {said}")
         equal(f"run {run}: smaller sizes", "What smaller sizes give is uncertain." in said, uncertain)
 

@@ -31,7 +31,7 @@ print(ctypes.CDLL(None).prctl({PR_GET_DUMPABLE}), resource.getrlimit(resource.RL
 """
 
 part = Part(__doc__)
-part.count_option("count", 200, 10, "attacked runs of each kind")
+part.count_option("count", 200, 6, "attacked runs of each kind")
 
 
 class World:

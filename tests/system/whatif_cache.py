@@ -146,7 +146,7 @@ def cliff(world, stack):
     for point in curve["points"][:-1]:
         equal(f"hit ratio of {point['cache_pages']} pages", point["hit_ratio"], 0)
     equal("the answer", first_paragraph(world.whatif(db)),
-          "To hit 90 % the job needs 16.0 MiB; it has 8.00 MiB.")
+          "For a hit ratio of 90 %, the job needs 16.0 MiB of cache; it has 8.00 MiB.")
 
 
 @part.case
@@ -183,7 +183,7 @@ def too_few_samples(world, stack):
 def no_size_can(world, stack):
     entries = [p << 1 for p in range(PAGES)]
     db = full(world, entries, misses=PAGES, present=PAGES)
-    check("No cache size can hit 90 %" in first_paragraph(world.whatif(db)), "first reads alone")
+    check("No cache size gives a hit ratio of 90 %" in first_paragraph(world.whatif(db)), "first reads alone")
     valid(world.whatif(db, "--format", "json"), "whatif-cache")
 
 

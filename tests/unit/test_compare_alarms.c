@@ -85,6 +85,15 @@ struct rates {
 	int pairs, judged, alarms;
 };
 
+/* As compare counts: a test of runs that are far apart only ever shows a difference. */
+static void count_pair(struct rates *r, const struct paired *t)
+{
+	bool called = t->why == PAIRED_TESTED && t->p <= LEVEL;
+
+	r->judged += t->why == PAIRED_TESTED && (called || !(t->log_error > 0));
+	r->alarms += called;
+}
+
 static double among_judged(const struct rates *r)
 {
 	return r->judged ? (double)r->alarms / r->judged : 0;
@@ -103,8 +112,7 @@ static struct rates simulate(const struct process *p, int pairs)
 		run_of(&seed, p, a);
 		run_of(&seed, p, b);
 		t = paired_test(a, b, p->nr);
-		ret.judged += t.why == PAIRED_TESTED;
-		ret.alarms += t.why == PAIRED_TESTED && t.p <= LEVEL;
+		count_pair(&ret, &t);
 	}
 	return ret;
 }
@@ -224,8 +232,7 @@ static struct rates simulate_lone(const struct process *p, size_t few, bool ende
 		short_run(b, p->nr, few, ended, part);
 		t = paired_lone(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1,
 				!ended);
-		ret.judged += t.why == PAIRED_TESTED;
-		ret.alarms += t.why == PAIRED_TESTED && t.p <= LEVEL;
+		count_pair(&ret, &t);
 	}
 	return ret;
 }
@@ -294,6 +301,99 @@ static void one_run_that_ended_early(void **state)
 			broken += lone_shape((enum shape)shape, true,
 					     full_counts() ? 10 * PAIRS : LONE_PAIRS);
 	assert_int_equal(broken, 0);
+}
+
+struct apart {
+	int pairs, asked, called;
+};
+
+/* Pairs of positive values of which the second run is factor times as large. noise: the size of
+ * its logarithm; few: cells of the short run; 0: both are long. */
+static struct apart simulate_apart(const struct process *p, double noise, size_t few, double factor,
+				   int pairs)
+{
+	uint64_t seed = 20260103;
+	struct apart ret = {.pairs = pairs};
+
+	for (int k = 0; k < pairs; k++) {
+		double a[CELLS_MAX];
+		double b[CELLS_MAX];
+		double part[PAIRED_CELLS_MIN];
+		struct paired t;
+
+		run_of(&seed, p, a);
+		run_of(&seed, p, b);
+		for (size_t i = 0; i < p->nr; i++) {
+			a[i] = exp(noise * a[i]);
+			b[i] = factor * exp(noise * b[i]);
+		}
+		if (few)
+			short_run(b, p->nr, few, false, part);
+		t = few ? paired_lone(a, p->nr, part, few, 1, true) : paired_test(a, b, p->nr);
+		ret.asked += t.log_error > 0;
+		ret.called += t.log_error > 0 && t.p <= LEVEL;
+	}
+	return ret;
+}
+
+/* The noise's logarithm has the shape: its size is proportional to the values. Pairs of one
+ * process are seldom called far apart, whatever the process is. */
+static void runs_that_are_not_far_apart(void **state)
+{
+	static const double phis[] = {0, 0.6, 0.8, 0.9, 0.95};
+	static const size_t lengths[] = {APART_CELLS_MIN, 60, 100, 300};
+	static const size_t fews[] = {0, LONE_CELLS_MIN, 3, APART_FEW_MIN, 19};
+	int broken = 0;
+
+	(void)state;
+	for (int shape = 0; shape < SHAPE_NR; shape++) {
+		struct apart sum = {0};
+		double worst = 0;
+
+		for (size_t i = 0; i < 5 * 4 * 5; i++) {
+			struct process p = {(enum shape)shape, phis[i % 5], 0, lengths[i / 5 % 4]};
+			struct apart r;
+
+			if (outlasts(&p))
+				continue;
+			r = simulate_apart(&p, 1, fews[i / 20], 1,
+					   full_counts() ? 10 * PAIRS : PAIRS);
+			sum.pairs += r.pairs;
+			sum.asked += r.asked;
+			sum.called += r.called;
+			if (r.asked * 5 >= r.pairs)
+				worst = fmax(worst, (double)r.called / r.asked);
+			/* As is_kept(). */
+			if (r.asked * 5 < r.pairs
+				    ? r.called > LEVEL * r.pairs
+				    : r.called > r.asked * LEVEL +
+							 3 * sqrt(LEVEL * (1 - LEVEL) * r.asked)) {
+				broken++;
+				printf("%s phi %.2f intervals %zu and %zu: %d of %d\n",
+				       names[shape], p.phi, p.nr, fews[i / 20], r.called, r.asked);
+			}
+		}
+		printf("far apart: %-46s asked of %4.1f %% of %d pairs; %.2f %% false alarms, at "
+		       "worst %.1f %%\n",
+		       names[shape], 100.0 * sum.asked / sum.pairs, sum.pairs,
+		       sum.asked ? 100.0 * sum.called / sum.asked : 0, 100 * worst);
+	}
+	assert_int_equal(broken, 0);
+}
+
+/* A job that is ten times as fast, and whose intervals resemble each other. */
+static void runs_that_are_far_apart(void **state)
+{
+	static const struct process p = {STEADY, 0.95, 0, 60};
+	static const size_t fews[] = {0, LONE_CELLS_MIN, APART_FEW_MIN};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct apart r = simulate_apart(&p, 0.3, fews[i], 1.0 / 10, PAIRS);
+
+		printf("ten times as fast: %d of %d called different\n", r.called, r.asked);
+		assert_true(r.asked * 2 > r.pairs && r.called * 10 > r.asked * 9);
+	}
 }
 
 /* An interval of a job whose figures all follow the same noise, each with noise of its own. */
@@ -380,6 +480,8 @@ int main(void)
 		cmocka_unit_test(one_metric),
 		cmocka_unit_test(one_run_of_few_intervals),
 		cmocka_unit_test(one_run_that_ended_early),
+		cmocka_unit_test(runs_that_are_not_far_apart),
+		cmocka_unit_test(runs_that_are_far_apart),
 		cmocka_unit_test(whole_verdict),
 	};
 

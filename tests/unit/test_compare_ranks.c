@@ -111,7 +111,7 @@ static void published_table(void **state)
 	assert_true(ranks_least_p(1, 1) == 1);
 }
 
-/* 4 and 4 runs: all 16 differences. 10 and 10: from the 24th. */
+/* With 4 and 4 runs the interval spans all 16 differences; with 10 and 10 it begins at the 24th. */
 static void interval_of_the_shift(void **state)
 {
 	static const double a[4] = {10, 11, 12, 13}, b[4] = {20, 22, 24, 26};
@@ -192,8 +192,8 @@ static void false_alarms(void **state)
 		}
 }
 
-/* A shift as large as the one that is called detectable, of values whose spread is 1, at the level
- * of a single test and at that of one of several. */
+/* Values with a spread of 1, shifted by what is called detectable, at the level of a single test
+ * and at the level of one of several tests. */
 static void detectable(void **state)
 {
 	static const size_t sizes[] = {4, 5, 6, 8, 12, 20, 7, 12};

@@ -2,6 +2,7 @@
 /* LINK: report advisor account access */
 /* Runs of which one is short, or reads less because of a change: by intervals, and as a whole. */
 #include "fixtures/report/compare.h"
+#include "cachemon/report/compare/compare_model.h"
 
 static void refused_per_job(struct fixture *f, const char *words)
 {
@@ -182,9 +183,54 @@ static void least_of_a_whole_job(void **state)
 	cJSON_Delete(json);
 }
 
+/* A sentence says of the time and of waiting only what was tested. */
+static void untested_waiting_is_not_called_equal(void **state)
+{
+	static const char *const said[] = {
+		"; no difference seen in time and waiting.",
+		"; no difference seen in time; waiting could not be judged."};
+
+	(void)state;
+	for (int untested = 0; untested < 2; untested++) {
+		struct compare_row rows[3];
+		struct compare_result r = {.rows = rows,
+					   .nr_rows = 3,
+					   .work_a = 1,
+					   .work_b = 1,
+					   .runs_a = 1,
+					   .runs_b = 1,
+					   .rank = 1,
+					   .verdict = VERDICT_IMPROVED};
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		for (size_t i = 0; i < 3; i++)
+			rows[i] = (struct compare_row){.metric = compare_metric(i),
+						       .a = 0.5,
+						       .b = 0.9,
+						       .outcome = OUTCOME_NOISE,
+						       .p_adjusted = 0.5};
+		assert_string_equal(rows[1].metric->key, "stall_per_work");
+		assert_string_equal(rows[2].metric->key, "hit_ratio");
+		rows[2].outcome = OUTCOME_BETTER;
+		rows[2].p_adjusted = 0.001;
+		if (untested) {
+			rows[1].outcome = OUTCOME_UNTESTED;
+			rows[1].p_adjusted = NAN;
+		}
+		compare_sentence(out, &r);
+		fclose(out);
+		if (!strstr(text, said[untested]))
+			fail_msg("said: %s", text);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(untested_waiting_is_not_called_equal),
 		TEST(one_short_run),
 		TEST(one_run_that_ended_early),
 		TEST(one_value),

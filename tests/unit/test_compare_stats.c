@@ -225,7 +225,7 @@ static void detected_at(double level)
 				b[i] += sum / pairs;
 		t = paired_test(a, b, 60);
 		if (k < pairs)
-			sum += paired_detectable(&t, level);
+			sum += paired_detectable(&t, t.difference, level);
 		else
 			found += t.why == PAIRED_TESTED && t.p <= level;
 	}
@@ -336,6 +336,11 @@ static void lone_known_answer(void **state)
 	close_to(t.degrees, 9, 0);
 }
 
+static bool called_different(struct paired t)
+{
+	return t.why == PAIRED_TESTED && t.p <= 0.05;
+}
+
 /* A start that is faster than the rest, in an otherwise steady long run and in a faster short
  * one, is not chance. If the short run has no such start, or the shares of work differ, it may
  * be anything. */
@@ -353,12 +358,43 @@ static void lone_beginning_is_no_chance(void **state)
 		a[i] = i < START ? 1 : 10 + 0.1 * (i % 3);
 	t = paired_lone(a, LONG, b, 7, 1, true);
 	assert_int_equal(t.why, PAIRED_TESTED);
-	assert_true(t.p < 0.001 && t.difference < 0);
+	assert_true(called_different(t) && t.p < 0.001 && t.difference < 0);
 	t = paired_lone(b, 7, a, LONG, 1, true);
-	assert_true(t.p < 0.001 && t.difference > 0);
-	assert_int_equal(paired_lone(a, LONG, b, 7, 1, false).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(paired_lone(a, LONG, flat, 7, 1, true).why, PAIRED_TOO_ALIKE);
-	assert_int_equal(paired_lone(a, LONG, other_way, 7, 1, true).why, PAIRED_TOO_ALIKE);
+	assert_true(called_different(t) && t.p < 0.001 && t.difference > 0);
+	assert_false(called_different(paired_lone(a, LONG, b, 7, 1, false)));
+	assert_false(called_different(paired_lone(a, LONG, flat, 7, 1, true)));
+	assert_false(called_different(paired_lone(a, LONG, other_way, 7, 1, true)));
+}
+
+/* A slow wave is too alike for a test of small changes; a change of 20 times exceeds it. The
+ * interval is that of the logarithms, around the difference. */
+static void far_apart_is_no_chance(void **state)
+{
+	enum { LONG = 60 };
+	double a[LONG];
+	double b[LONG];
+	double low = 0;
+	double high = 0;
+	struct paired t;
+
+	(void)state;
+	for (int i = 0; i < LONG; i++) {
+		a[i] = 8 * exp(0.2 * sin(i * M_PI / 30));
+		b[i] = a[i] * 1.1 * exp(0.1 * cos(i * M_PI / 30));
+	}
+	t = paired_test(a, b, LONG);
+	assert_false(called_different(t));
+	for (int i = 0; i < LONG; i++)
+		b[i] /= 22;
+	t = paired_test(a, b, LONG);
+	assert_true(called_different(t) && t.log_error > 0 && t.difference < 0);
+	close_to(t.log_change, -log(20), 1e-9);
+	close_to(t.p, stats_student_two_sided(t.log_change / t.log_error, APART_DEGREES), 1e-12);
+	assert_true(paired_interval(&t, cells_mean(a, LONG), 0.05, &low, &high));
+	assert_true(low < t.difference && t.difference < high && high < 0);
+	b[7] = 0;
+	t = paired_test(a, b, LONG);
+	assert_true(t.why == PAIRED_TOO_ALIKE && !(t.log_error > 0));
 }
 
 static void swapped_is_mirrored(void **state)
@@ -421,6 +457,7 @@ int main(void)
 		cmocka_unit_test(known_answer),
 		cmocka_unit_test(lone_known_answer),
 		cmocka_unit_test(lone_beginning_is_no_chance),
+		cmocka_unit_test(far_apart_is_no_chance),
 		cmocka_unit_test(swapped_is_mirrored),
 		cmocka_unit_test(too_few_and_constant),
 		cmocka_unit_test(power),

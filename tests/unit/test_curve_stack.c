@@ -183,8 +183,8 @@ static void opt_is_the_plain_one(void **state)
 	}
 }
 
-/* Warm passes over M pages with a cache of c: the best keeps c - 1 of them for the next, of M -
- * 1. */
+/* Warm passes over M pages: of the M - 1 other pages, the best cache of c pages keeps c - 1 for the
+ * next pass. */
 static void cyclic_scan(void **state)
 {
 	enum { M = 500, C = 308, PASSES = 40 };

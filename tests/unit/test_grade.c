@@ -13,7 +13,7 @@
 
 #include "advisor/analysis/grade.h"
 
-/* Except touches, the last one: it decides whether there is a stall to judge. */
+/* All inputs except touches, the last one, which decides whether there is a stall to judge. */
 enum { NR_INPUTS = offsetof(struct grade_input, touches) / sizeof(struct opt_f64) };
 
 static struct opt_f64 known(double v)

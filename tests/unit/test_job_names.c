@@ -22,7 +22,7 @@ static void names_of_runtimes(void **state)
 {
 	static const struct {
 		enum selector_request request;
-		const char *value, *text; /* or what the refusal says */
+		const char *value, *text; /* or the text of the refusal */
 		int err;
 	} rows[] = {
 		{SELECTOR_CONTAINER, "dtrain", "container: dtrain, cgroup: /docker/" ID_A, 0},

@@ -137,7 +137,8 @@ static void test_devices(void **state)
 	assert_int_equal(m->devices[3].read_ahead_kb, MACHINE_UNKNOWN);
 }
 
-/* Since the start; of a device that came later, all. One that counts less is another one. */
+/* Reads since the start of the run; for a device that was added later, all of its reads. A device
+ * that counts less than before is another device. */
 static void test_reads_of_devices(void **state)
 {
 	static const struct sample_filesystem list[] = {

@@ -41,7 +41,7 @@ static void idle_files_are_counted(void **state)
 	char *text = golden_report(*state, REPORT_TEXT, 100);
 
 	assert_null(strstr(text, "/data/train/idle"));
-	assert_non_null(strstr(text, "Not listed: 1 file that had no page"));
+	assert_non_null(strstr(text, "Not listed: 1 file of which no page"));
 	free(text);
 }
 

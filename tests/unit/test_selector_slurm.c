@@ -51,7 +51,7 @@ static void slurm_without_cgroup(void **state)
 	process(s, 73, 72, alice, "/usr/bin/python3", "python3");
 	process(s, 74, 1, root, stepd, "slurmstepd: [140.0]    ");
 	process(s, 75, 74, alice, "/bin/sh", "/bin/sh");
-	/* Of users that call their programs so: also one that becomes root. */
+	/* Processes to which users gave this name; one of them becomes root. */
 	process(s, 80, 1, alice, stepd, "slurmstepd: [14.0]    ");
 	process(s, 81, 1, "1000\t0\t0\t0", "/usr/bin/passwd", "slurmstepd: [14.0]    ");
 	process(s, 82, 1, root, "/usr/bin/sleep", "slurmstepd: [14.0]    ");

@@ -132,9 +132,10 @@ static void too_few_runs(void **state)
 	add_past(f, 13, 10, 5000, 800000000);
 	add_past(f, 30, 10, 5000, 400000000);
 	a = analyse_last(f, 30);
-	assert_string_equal(a.series[0].history_absent,
-			    "it has 5 earlier runs, of which 3 completed the same command with as "
-			    "much data; at least 4 are needed");
+	assert_string_equal(
+		a.series[0].history_absent,
+		"the database has 5 earlier runs, of which 3 completed the same command with as "
+		"much data; at least 4 are needed");
 	analysis_free(&a);
 	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 30");
 	a = analyse_last(f, 30);

@@ -165,7 +165,7 @@ static void files_beside_jobs(void **state)
 	top_session_end(&s);
 }
 
-/* Below the files, and as a table by time whatever orders the others. */
+/* Processes are below the files, or in their own table; the longest wait is always first. */
 static void processes_beside_jobs(void **state)
 {
 	struct top_session s = begun(*state);

@@ -29,7 +29,7 @@ static void the_worst_moment(void **state)
 	s.view.worst = true;
 	load(&s);
 	ten_seconds(f);
-	/* As many as in the fourth second, in half of the time. */
+	/* As many misses as in the fourth second, in half of the time. */
 	fixture_sql(f, "UPDATE job_interval SET misses = 90 WHERE interval_id IN (4, 7);"
 		       "UPDATE interval SET duration_ns = 500000000 WHERE id = 7;"
 		       "UPDATE job_interval SET misses = NULL WHERE interval_id = 9");

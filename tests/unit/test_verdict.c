@@ -69,7 +69,7 @@ static const struct row rows[] = {
 	{"willneed", 100, 50, 0, 0, X, 0, 0, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
 	{"willneed", 100, 50, 0, 0, 50, X, 0, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
 	{"willneed", 100, 50, 0, 0, 50, 0, X, 0, 0, VERDICT_NONE, "fate of the fetched pages"},
-	{"willneed", 100, 0, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "already cached was not measured"},
+	{"willneed", 100, 0, 0, X, 0, 0, 0, 0, 0, VERDICT_NONE, "requested pages were cached"},
 	{"sequential", 100, 0, 0, 0, 0, 0, 0, 0, 0, VERDICT_NONE, "affects later reads"},
 	{"random", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "affects later reads"},
 	{"noreuse", X, X, X, X, X, X, X, X, 0, VERDICT_NONE, "affects later reads"},

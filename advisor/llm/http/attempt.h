@@ -19,7 +19,7 @@ struct question {
 	struct endpoint endpoint;
 	struct key key; /* masked in every text of the server */
 	unsigned int max_tokens;
-	uint64_t limit_ns; /* for all attempts */
+	uint64_t limit_ns; /* time limit for all attempts */
 	uint64_t stall_ns; /* between two bytes of a body */
 	uint64_t left_ns;  /* time left of the limit, at the start or end of an attempt */
 };
@@ -45,7 +45,7 @@ int64_t transport_retry_after_ns(const char *value, int64_t now);
 enum {
 	OUTCOME_LINE_MAX = 500,
 	OUTCOME_QUOTE_MAX = 120,
-	OUTCOME_TRIES = 3, /* of the same request */
+	OUTCOME_TRIES = 3, /* attempts of the same request */
 };
 
 /* With less time left, no attempt is started. */

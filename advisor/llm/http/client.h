@@ -29,7 +29,7 @@ extern const char *const llm_json_names[LLM_JSON_NR]; /* "schema" */
 
 /* The user's configuration (config.c); strings outlive the call. */
 struct llm_config {
-	const char *url; /* of the base of the API, or of the endpoint */
+	const char *url; /* URL of the API's base or of its endpoint */
 	const char *model;
 	const char *api_name, *json_name; /* as given; NULL: not given */
 	enum llm_api api;
@@ -40,7 +40,7 @@ struct llm_config {
 							  * certificates */
 	bool allow_http;				 /* allows plain HTTP to other hosts than
 							  * this one */
-	uint64_t limit_ns;				 /* for all attempts; 0: 120 s */
+	uint64_t limit_ns;				 /* time limit for all attempts; 0: 120 s */
 	uint64_t stall_ns; /* between two bytes of an answer; 0: 45 s */
 };
 
@@ -55,9 +55,9 @@ enum llm_outcome {
 	LLM_NOT_CONFIGURED, /* no URL or no model */
 	LLM_NOT_ALLOWED,    /* root without a sudo user; plain HTTP to another host; key */
 	LLM_UNREACHABLE,    /* network, TLS, refused, stalled, timed out */
-	LLM_REFUSED,	    /* by the server: key, quota, model, request */
+	LLM_REFUSED,	    /* the server refused: key, quota, model, request */
 	LLM_BROKEN,	    /* the answer is cut, too long, or not in the API's format */
-	LLM_DECLINED,	    /* by the model: a refusal, or an empty answer */
+	LLM_DECLINED,	    /* the model declined, or gave an empty answer */
 	LLM_OUTCOME_NR
 };
 
@@ -69,7 +69,7 @@ struct llm_answer {
 			   */
 	char *text;	  /* the model's text, perhaps not UTF-8; NULL: none */
 	size_t len;
-	char host[256];		       /* of the endpoint, with its port if given */
+	char host[256];		       /* the endpoint's host, with the port if given */
 	char model[128];	       /* as the server reports it; else the requested model */
 	int64_t tokens_in, tokens_out; /* as the server reports it; -1: not reported */
 	unsigned int attempts;

@@ -18,7 +18,7 @@ struct transfer {
 	struct transport_result *ret;
 	CURL *curl;
 	size_t headers_len;
-	uint64_t last_byte_ns; /* of the body; 0: none yet */
+	uint64_t last_byte_ns; /* time of the body's last byte; 0: none yet */
 	char said[CURL_ERROR_SIZE];
 };
 

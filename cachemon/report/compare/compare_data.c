@@ -27,6 +27,8 @@ static void put_test(struct tree *t, const struct compare_row *row)
 	put_number(t, "u", row->u, row->values);
 	put_number(t, "degrees_of_freedom", row->test.degrees, tested);
 	put_number(t, "independent_cells", row->test.effective_cells, tested);
+	put_number(t, "log_change", row->test.log_change, tested && row->test.log_error > 0);
+	put_number(t, "log_error", row->test.log_error, tested && row->test.log_error > 0);
 	put_number(t, "detectable_difference", row->test.detectable, judged);
 	tree_string(t, "untested_reason", compare_why(row));
 }
@@ -129,7 +131,7 @@ static void put_sentence(struct tree *t, const char *key, const struct compare_j
 	free(text);
 }
 
-/* The p of the time, and its number of values. */
+/* The p of the difference in time, and the number of values it comes from. */
 static void put_proof(struct tree *t, const struct compare_result *r)
 {
 	const struct compare_row *time = &r->rows[0];

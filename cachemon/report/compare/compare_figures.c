@@ -49,7 +49,7 @@ static void put_known(struct doc_table *t, bool known, struct shown v)
 	doc_cell(t, "%s", known ? v.s : "-");
 }
 
-/* Of a column of them. */
+/* A p for a table column of several. */
 static struct shown show_p(double p)
 {
 	struct shown s = compare_p(p), ret = {0};
@@ -102,8 +102,8 @@ static void put_tests(struct doc *d, const struct compare_result *r)
 		{"ADJUSTED P", DOC_RIGHT},
 	};
 	struct doc_table t =
-		DOC_TABLE("Adjusted p accounts for the number of figures tested. Cells is the "
-			  "number of independent values that the cells are worth",
+		DOC_TABLE("Adjusted p accounts for the number of figures tested. Cells is how "
+			  "many independent values the cells count as",
 			  columns);
 
 	for (size_t i = 0; i < r->nr_rows; i++) {

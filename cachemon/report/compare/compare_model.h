@@ -44,9 +44,9 @@ struct compare_fact {
 };
 
 struct compare_job {
-	const struct model_job *job[2]; /* of the shown runs */
-	struct compare_run run[2];	/* likewise */
-	struct compare_run *runs[2];	/* of all runs of a side */
+	const struct model_job *job[2]; /* the job in the shown runs */
+	struct compare_run run[2];	/* the shown runs */
+	struct compare_run *runs[2];	/* all runs of each side */
 	struct compare_result result;
 	struct compare_pictures pictures;
 	struct compare_finding *findings;
@@ -108,14 +108,14 @@ const char *compare_method(enum compare_test test);
 const char *compare_why(const struct compare_row *row);
 
 void compare_data(struct tree *t, const struct compare_model *m);
-/* page: a picture comes first. */
+/* page: whether to begin with a picture. */
 void compare_sections(struct doc *d, const struct compare_model *m, bool page);
 
 /* The first part: a small table, on a page after a picture. The arena notes a failed allocation. */
 void compare_answer(struct doc *d, const struct compare_job *job);
 void compare_answer_make(struct arena *a, const struct compare_model *m, size_t at,
 			 struct picture *ret);
-/* Parts of them. */
+/* Parts of compare_sections(). */
 void compare_figures(struct doc *d, const struct compare_job *job);
 void compare_grades(struct doc *d, const struct compare_model *m, const struct compare_job *job);
 void compare_found(struct doc *d, const struct compare_model *m, const struct compare_job *job);

@@ -147,14 +147,16 @@ static const struct compare_row *say_direction(FILE *out, const struct compare_r
 static void say_time_too(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *time = row_of(r, "time_per_work");
+	const struct compare_row *stall = row_of(r, "stall_per_work");
 
 	if (time->outcome == OUTCOME_UNTESTED) {
 		fputs("; ", out);
 		say_direction(out, r);
 		fputs(", not proven", out);
-	} else {
-		fputs("; no difference seen in time and waiting", out);
+		return;
 	}
+	fprintf(out, "; no difference seen in time%s",
+		isnan(stall->p_adjusted) ? "; waiting could not be judged" : " and waiting");
 }
 
 static void say_deciding(FILE *out, const struct compare_result *r)
@@ -226,12 +228,12 @@ static void say_untested(FILE *out, const struct compare_result *r)
 {
 	const struct compare_row *row = say_direction(out, r);
 
-	if (!row)
-		fputs("no comparison of time or waiting", out);
+	if (!row) {
+		fputs("not compared: neither time nor waiting was measured in all runs", out);
+		return;
+	}
 	fputs(", not proven: ", out);
-	if (!row)
-		fputs("neither was measured in all runs", out);
-	else if (r->test == TEST_RANKS)
+	if (r->test == TEST_RANKS)
 		fprintf(out, "%zu and %zu runs are too few to tell a change from noise", r->runs_a,
 			r->runs_b);
 	else if (row->test.why == PAIRED_TOO_FEW)
@@ -241,8 +243,7 @@ static void say_untested(FILE *out, const struct compare_result *r)
 		fputs("neighbouring intervals are too alike to tell a change from noise", out);
 	else
 		fputs(compare_why(row), out);
-	if (row)
-		fprintf(out, "; %s", what_to_do(r, row));
+	fprintf(out, "; %s", what_to_do(r, row));
 }
 
 void compare_sentence(FILE *out, const struct compare_result *r)

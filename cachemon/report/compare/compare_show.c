@@ -51,7 +51,7 @@ struct shown compare_span(const char *unit, double v)
 	return ret;
 }
 
-/* Without its unit. */
+/* The value with its sign, without its unit. */
 static struct shown with_sign(const char *unit, double v)
 {
 	struct shown ret = {0};
@@ -151,20 +151,12 @@ const char *compare_mark_text(const struct compare_row *row)
 
 bool compare_interval(const struct compare_row *row, double *ret_low, double *ret_high)
 {
-	const struct paired *t = &row->test;
-	double half;
-
 	if (compare_mark(row) != MARK_NOT_JUDGED && row->values) {
 		*ret_low = row->low;
 		*ret_high = row->high;
 		return row->bounded;
 	}
-	if (compare_mark(row) == MARK_NOT_JUDGED || t->why != PAIRED_TESTED)
+	if (compare_mark(row) == MARK_NOT_JUDGED || row->test.why != PAIRED_TESTED)
 		return false;
-	half = t->error * stats_student_quantile(1 - COMPARE_LEVEL / 2, t->degrees);
-	if (!isfinite(half))
-		return false;
-	*ret_low = t->difference - half;
-	*ret_high = t->difference + half;
-	return true;
+	return paired_interval(&row->test, row->a, COMPARE_LEVEL, ret_low, ret_high);
 }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* With all digits. */
+/* Prints all digits of the nanoseconds. */
 void data_seconds(struct tree *t, const char *key, struct opt_i64 ns)
 {
 	enum { NS_PER_S = 1000000000 };

@@ -16,7 +16,7 @@
 /* NULL: the job was not analysed. */
 const struct analysis_job *findings_of(const struct model *m, const struct model_job *job);
 
-/* The models' results for it; NULL: the job was not analysed. */
+/* The models' results for the job; NULL: the job was not analysed. */
 const struct analysis_model *findings_models(const struct model *m, const struct model_job *job);
 
 /* The job's duration without waiting for the page cache, in nanoseconds. */
@@ -25,7 +25,7 @@ struct opt_i64 findings_without_waiting(const struct model *m, const struct mode
 /* Keys of a job: grades, grade_details, accelerator_ceiling, findings, gain_order, not_judged,
  * passed, series. */
 void data_findings(struct tree *t, const struct model *m, const struct model_job *job);
-/* The first two of these, of a directory. */
+/* The same for a directory: only grades and grade_details. */
 void data_directory_grades(struct tree *t, const struct model *m, int64_t id);
 /* "verdict" and "verdict_why" of a piece of advice. */
 void data_verdict(struct tree *t, const struct model *m, int64_t advice_id);

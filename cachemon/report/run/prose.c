@@ -108,8 +108,8 @@ static void say_mapped(FILE *out, const struct view *v)
 	fputs(". Accesses through a mapping are not observed.", out);
 	if (v->d.hit_ratio.known)
 		fprintf(out,
-			" The hit ratio, %s of %s page %s, covers only its read calls, most of "
-			"which usually belong to program start.",
+			" The hit ratio (%s of %s page %s) covers only its read calls. Programs "
+			"make most of these while they start.",
 			show_hit_ratio(v->c, &v->d).s, show_count(lookups, v->c->sliced).s,
 			show_plural(lookups, "lookup", "lookups"));
 }

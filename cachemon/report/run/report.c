@@ -292,7 +292,7 @@ enum wanted { WANTED_SHOWN, WANTED_WHOLE };
 static int load_report(const struct report_options *options, enum wanted wanted,
 		       struct loaded *ret_loaded, struct errtext *err)
 {
-	/* Every verb gives others the same model. */
+	/* A model for other users of the report (a language model) is the same for every verb. */
 	bool whole = wanted == WANTED_WHOLE || options->word;
 	struct model_query query = {
 		.run_id = options->run_id,

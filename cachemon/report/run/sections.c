@@ -198,8 +198,7 @@ static void put_more_jobs(struct doc *d, const struct model *m, const struct mod
 			continue;
 		name = escape_inert_copy(m->jobs[i].name.data, m->jobs[i].name.len);
 		if (name)
-			doc_para(d,
-				 "Job %s of this run has a report of its own: name it with --job.",
+			doc_para(d, "Job %s of this run has its own report; select it with --job.",
 				 name);
 		else
 			d->failed = true;

@@ -100,7 +100,7 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 		doc_para(d, "None.");
 	doc_put_table(d, &t);
 	if (nr_idle)
-		doc_para(d, "Not listed: %zu file%s that had no page %sbrought in.", nr_idle,
+		doc_para(d, "Not listed: %zu file%s of which no page was %sadded.", nr_idle,
 			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
 }
 
@@ -285,7 +285,7 @@ void sections_filesystems(struct doc *d, const struct model *m, const struct mod
 	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	if (!job->nr_filesystems)
-		doc_para(d, "No filesystem is known.");
+		doc_para(d, "No filesystem was recorded.");
 	for (size_t i = 0; i < job->nr_filesystems; i++)
 		if (job->filesystems[i].dev_major.known || counts_any(&job->filesystems[i].counts))
 			put_filesystem(&t, &job->filesystems[i], m->run.page_size_bytes.value);

@@ -191,7 +191,7 @@ static void put_fix(struct doc_table *t, const struct finding *f)
 	doc_cell_text(t, capital(prose_action(f)));
 }
 
-/* Returns their number. */
+/* Returns the number of fixes written. */
 static size_t put_fixes(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	static const struct doc_column columns[] = {
@@ -232,7 +232,7 @@ static void put_caveats(struct doc *d, const struct model *m)
 	if (out)
 		prose_caveats(out, "Caution: ", m);
 	if (m->run.sliced.known && m->run.sliced.value)
-		doc_para(d, "~ is an estimate from a part of the reads, with its 90 %% interval.");
+		doc_para(d, "~ marks an estimate from part of the reads, with its 90 %% interval.");
 	doc_para_text(d, text_end(&b));
 }
 
@@ -307,7 +307,7 @@ static char *commands_text(const char *db, bool apart, const char *again, const 
 	return NULL;
 }
 
-/* One of several. */
+/* One job of several. */
 static void put_one_of(struct doc *d, const struct model *m, const struct model_job *job)
 {
 	char *name = prose_name(&job->name, PROSE_NAME_MAX);
@@ -383,7 +383,7 @@ size_t sections_screen(struct doc *d, const struct model *m, bool tight)
 		shown++;
 	}
 	if (shown && shown < watched)
-		doc_para(d, "%zu more %s: name one with --job.", watched - shown,
+		doc_para(d, "%zu more %s: select one with --job.", watched - shown,
 			 watched - shown == 1 ? "job" : "jobs");
 	put_caveats(d, m);
 	return fixes;

@@ -174,9 +174,8 @@ static void put_device(struct doc *d, const struct model_filesystem *f, struct o
 	char *name = f->device.data ? escape_inert_copy(f->device.data, f->device.len) : NULL;
 
 	doc_para(d,
-		 "The device %s answered a read in %s on average, from its queue to its end (%s %s "
-		 "of "
-		 "all processes during the run).",
+		 "A read of the device %s took %s on average, including its time in the queue (%s "
+		 "%s by all processes during the run).",
 		 name ? name : "without a name", show_ns(mean).s,
 		 show_count(f->device_reads, false).s,
 		 show_plural(f->device_reads, "read", "reads"));

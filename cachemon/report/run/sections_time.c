@@ -166,7 +166,7 @@ static void put_picture(struct doc *d, struct arena *a, const struct model_job *
 static void put_whose_advice(struct doc *d, const struct model_advice_calls *a)
 {
 	if (a->absent)
-		doc_para(d, "The times of advice are not known: %s.", a->absent);
+		doc_para(d, "The times of advice calls were not recorded: %s.", a->absent);
 	else
 		doc_para(d, "Advice calls are shown for the %s traced %s%s.",
 			 show_count((struct opt_i64){a->files, true}, false).s,

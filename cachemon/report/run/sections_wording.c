@@ -19,7 +19,7 @@ size_t wording_dropped(const struct wording *w)
 	return nr;
 }
 
-/* " (a number that is no placeholder: 2; ...)" */
+/* " (states a number outside a placeholder: 2; ...)" */
 static void say_dropped(FILE *out, const struct wording *w)
 {
 	bool any = false;

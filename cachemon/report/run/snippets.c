@@ -158,7 +158,7 @@ static bool begins_with(const struct bytes *text, const char *start)
 /* A systemd unit by its cgroup's directory. */
 struct unit {
 	struct bytes name;  /* empty: systemd does not manage the cgroup */
-	struct opt_i64 uid; /* of the user whose manager has it; unknown: the system's */
+	struct opt_i64 uid; /* user whose manager has the unit; unknown: the system manager */
 };
 
 /* "user@1000.service" */

@@ -20,11 +20,11 @@ struct wording {
 	const char *outcome;  /* llm_outcome_names */
 	const char *question; /* NULL: no question */
 	const char *api, *host, *model; /* NULL: no model was queried */
-	const char *prompt_sha256;	/* of the body that --llm-dry-run prints */
+	const char *prompt_sha256;	/* hash of the body that --llm-dry-run prints */
 	struct opt_i64 asked_ns, duration_ns, tokens_in, tokens_out, attempts;
 	bool redacted;			       /* names did not leave the machine */
 	const char *warning;		       /* NULL: none */
-	struct pack pack;		       /* what was sent */
+	struct pack pack;		       /* the data that was sent */
 	struct llm_checked checked;	       /* statements by rank of their subject */
 	const struct pack_evidence **evidence; /* cited by statements, each once */
 	size_t nr_evidence;

@@ -14,7 +14,7 @@ struct runs_options {
 	const char *db;
 	bool default_db;		      /* as in report_options */
 	enum report_format format;	      /* all except CSV and YAML; HTML for reports */
-	const char *out_path;		      /* of the list; NULL: printed to out */
+	const char *out_path;		      /* file for the list; NULL: printed to out */
 	int64_t since_ns;		      /* since 1970: only later runs; 0: all */
 	const struct rule_dirs *rules;	      /* a site's rules, for reports */
 	const struct progress_sink *progress; /* NULL: no listener */

@@ -164,7 +164,7 @@ static void say_need(struct doc *d, const struct job_curve *c)
 	/* First reads miss at every size, whichever pages the kernel evicts. */
 	if (uncertain && (c->verdict.outside || need.pages_low >= 0)) {
 		doc_para(d,
-			 "How much cache the job needs to hit 90 %% is not known: the curve is "
+			 "The cache size for a hit ratio of 90 %% is not known: the curve is "
 			 "uncertain beyond the present size. %s",
 			 c->verdict.reason);
 		return;
@@ -172,8 +172,9 @@ static void say_need(struct doc *d, const struct job_curve *c)
 	what_it_has(c, has, sizeof(has));
 	if (need.pages < 0) {
 		doc_para(d,
-			 "No cache size can hit 90 %%: %s of the lookups are first reads%s%s%s, so "
-			 "%s is the most. Only staging or reading ahead helps with those.%s%s",
+			 "No cache size gives a hit ratio of 90 %%: %s of the lookups are first "
+			 "reads%s%s%s, so %s is the most. Only staging or reading ahead helps with "
+			 "those.%s%s",
 			 ratio_text(c->curve.first_touch).s, again ? " and " : "",
 			 again ? ratio_text(c->curve.removed_again).s : "",
 			 again ? " are reads of pages that advice or truncation had removed" : "",
@@ -187,7 +188,8 @@ static void say_need(struct doc *d, const struct job_curve *c)
 	else if (need.pages_high > need.pages_low)
 		snprintf(band, sizeof(band), " (%s to %s)", size_text(c, need.pages_low).text,
 			 size_text(c, need.pages_high).text);
-	doc_para(d, "To hit 90 %% the job needs %s%s%s.", size_text(c, need.pages).text, band, has);
+	doc_para(d, "For a hit ratio of 90 %%, the job needs %s of cache%s%s.",
+		 size_text(c, need.pages).text, band, has);
 }
 
 static void say_sample(struct doc *d, const struct job_curve *c)

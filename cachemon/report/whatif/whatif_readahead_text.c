@@ -298,7 +298,7 @@ struct drawn {
 	double used[WHATIF_CANDIDATES], wasted[WHATIF_CANDIDATES];
 	double waits[WHATIF_CANDIDATES];
 	size_t nr;
-	const char *mark[WHATIF_FIGURES]; /* of all settings */
+	const char *mark[WHATIF_FIGURES]; /* marks of figures, for all settings */
 };
 
 static void fill_drawn(struct drawn *p, const struct whatif_readahead *w, bool mapped)
