@@ -202,7 +202,8 @@ static void formats(void **state)
 		out = open_memstream(&text, &size);
 		assert_int_equal(compare_show(&o, out, &err), 0);
 		fclose(out);
-		assert_non_null(strstr(text, "mproved: stall 75 "));
+		assert_non_null(strstr(text, i == REPORT_HTML ? "mproved: stall 75&nbsp;%"
+							      : "mproved: stall 75 %"));
 		if (i != REPORT_JSON) {
 			assert_non_null(strstr(text, "64,032"));
 			assert_non_null(strstr(text, "16,032"));

@@ -182,7 +182,8 @@ static void formats(void **state)
 	free(text);
 	grouped(f, 4, 4, REPORT_HTML, &text);
 	/* The picture is before the verdict. */
-	assert_true(strstr(text, "<svg") < strstr(text, "Improved: time 21 % less"));
+	assert_non_null(strstr(text, "Improved: time 21&nbsp;% less"));
+	assert_true(strstr(text, "<svg") < strstr(text, "Improved: time 21&nbsp;% less"));
 	assert_non_null(strstr(text, "after, run 8"));
 	free(text);
 }

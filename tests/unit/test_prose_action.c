@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: report account access */
-/* What to do about a finding, on the screen: whole, and at most two lines for a built-in rule. */
+/* The action of a finding on the screen is whole, and a built-in rule's has at most two lines. */
 #include "fixtures/advisor/world.h"
 
 #include "advisor/rules/rule_set.h"
