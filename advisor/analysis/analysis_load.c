@@ -157,7 +157,7 @@ static int load_directory_grades(sqlite3 *db, struct analysis *a, struct errtext
 
 		if (!a->nr_directories || a->directories[a->nr_directories - 1].id != id) {
 			if (a->nr_directories == room) {
-				r.damage = "more rows than it counts";
+				r.damage = "a table has more rows than were counted";
 				break;
 			}
 			a->directories[a->nr_directories++].id = id;

@@ -236,8 +236,8 @@ static enum verdict judge_random(const struct verdict_standing *in, char why[VER
 		return say_verdict(why, VERDICT_NONE, "readahead windows were not measured");
 	if (in->advised.value)
 		return say_verdict(why, VERDICT_NONE,
-				   "other advice fetched pages of the file too, and their windows "
-				   "were not counted separately");
+				   "other advice also opened windows of the file, which were not "
+				   "counted separately");
 	all = (double)(in->windows_forced.value + in->windows_read_ahead.value);
 	if (all == 0)
 		return say_verdict(why, VERDICT_NONE,

@@ -44,8 +44,8 @@ struct change_arc {
  * twentieth of all jumps is the noise, so that a jump that recurs is not a step. */
 enum { JUMP_CELLS = 3, JUMPS_MIN = 10 };
 #define NORMAL_95 1.9600
-/* Share of the cells on a side of a step: bursts that are close together have other cells
- * between them. */
+/* At least this share of the cells on each side of a step must belong to that side. Bursts that are
+ * close together fail this, because other cells are between them. */
 #define OWN_SHARE 0.9
 
 /* Ranks of the cells from..to among each other, and their running sums. */

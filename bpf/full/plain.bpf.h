@@ -138,8 +138,8 @@ static __always_inline bool may_stop_short(const struct tally *t, struct kiocb *
 		 to != bpf_core_enum_value(enum iter_type, ITER_UBUF)));
 }
 
-/* The same for a call that shows what it reads, before its lookup: t has the values for the
- * task's state. No caller requests 0 bytes. */
+/* As read_plain(), for a hook that sees the call before its lookup: the tally keeps the values for
+ * the task's state. No caller requests 0 bytes. */
 static __always_inline bool read_plain_call(struct kiocb *iocb, struct iov_iter *iter, __u64 count)
 {
 	__u64 mapping = (__u64)TYPED(iocb, ki_filp, f_mapping);

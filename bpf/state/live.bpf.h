@@ -34,7 +34,8 @@ static __always_inline bool belongs_by_cgroup(void)
 	return config.job_by_cgroup != JOB_BY_FORK && !shared.calibrating;
 }
 
-/* A constant decides, so the verifier removes the others, which this kernel may not have. */
+/* The value is constant, so the verifier removes the other cases, whose controllers this kernel may
+ * lack. */
 static __always_inline __u32 controller_of_job(void)
 {
 	switch (config.job_by_cgroup) {

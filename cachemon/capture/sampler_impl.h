@@ -57,7 +57,7 @@ struct sampler_batch {
 	uint32_t size;
 	void (*take)(struct sampler *s, const void *keys, const void *values, uint32_t nr);
 };
-enum { SAMPLER_BATCH = 128 }; /* that fit on the stack */
+enum { SAMPLER_BATCH = 128 }; /* elements whose keys and values fit on the stack */
 /* The map is quiet since the switch, so one step can read and delete everything. After an error,
  * the rest stays in the map until its generation is drained again. */
 int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b);

@@ -231,7 +231,7 @@ static int refuse_id(const struct rule_set *s, const char *id)
 	return EXIT_USAGE;
 }
 
-/* A finding or a note of the set; each has one at least. */
+/* A finding (rule, and its note if there is one) or a note of its own. */
 struct explained {
 	const char *id;
 	const struct rule *rule;

@@ -30,7 +30,7 @@ bool rows_next_of(struct rows *r, size_t nr, size_t room)
 	if (!rows_next(r))
 		return false;
 	if (nr >= room)
-		r->damage = "more rows than it counts";
+		r->damage = "a table has more rows than were counted";
 	return nr < room;
 }
 

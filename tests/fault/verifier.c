@@ -119,7 +119,7 @@ static void prepare(struct bpf_object *o, const struct config *way, struct progr
 	}
 }
 
-/* Loads the programs that are not known to be impossible, or none. */
+/* Loads all programs except those known to fail; if one of them fails, loads none. */
 static int load(const char *path, const struct config *way, struct program *programs, size_t nr,
 		bool counts)
 {

@@ -34,7 +34,7 @@ enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
 struct report_options {
 	const char *db;
-	bool default_db; /* commands find it without its name */
+	bool default_db; /* db is the default one, which commands find without --db */
 	int64_t run_id;	 /* or REPORT_RUN_LAST */
 	const char *job; /* NULL: all */
 	enum report_format format;

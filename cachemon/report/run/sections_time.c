@@ -59,7 +59,7 @@ static void say_points(char *says, size_t size, const struct picture_panel *look
 		known += !isnan(lookups->series[0].values[i]);
 	snprintf(says, size,
 		 "%zu points of one or more intervals each. 'resident unused' shows the change%s.",
-		 nr, known < nr ? ". Reads were not watched in the shaded ones" : "");
+		 nr, known < nr ? ". Reads were not watched at the shaded points" : "");
 }
 
 /* For people; in the arena. */
