@@ -465,6 +465,14 @@ static int status_of_command(const struct loop *l)
 	return WATCH_INCOMPLETE;
 }
 
+/* A viewer waits for its first rows. */
+static uint64_t first_interval_ns(const struct loop *l)
+{
+	uint64_t ns = watch_run_interval_ns(l->run);
+
+	return l->o->until_eof && ns > WATCH_FINE_NS ? WATCH_FINE_NS : ns;
+}
+
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd)
 {
 	struct command *cmd = watch_run_command(run);
@@ -472,7 +480,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 
 	l.signals.cmd = cmd ? command_pid(cmd) : 0;
 	l.start_ns = clock_now_ns();
-	l.next_ns = l.start_ns + watch_run_interval_ns(run);
+	l.next_ns = l.start_ns + first_interval_ns(&l);
 	begin_showing(&l);
 	while (!l.stop)
 		loop_once(&l);

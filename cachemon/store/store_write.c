@@ -208,13 +208,18 @@ static void withdraw_facts(struct store *st, int64_t job)
 				     (long long)job));
 }
 
-/* Where waits are not measured, an interval has no rows of processes. */
+/* The reads of processes stay. Their waits cannot be NULL: a reader sees from the job's, which are,
+ * that 0 was not measured. */
 static void withdraw_processes(struct store *st, const bool *was)
 {
+	const char *how = st->measured.facts[JOB_WATCHED]
+				  ? "UPDATE process_interval SET stall_ns = 0, stalls = 0"
+				  : "DELETE FROM process_interval";
+
 	if (was[C_stall_ns] && !st->measured.counter[JOB_WATCHED][C_stall_ns])
-		run_text(st, sqlite3_mprintf("DELETE FROM process_interval WHERE interval_id IN "
+		run_text(st, sqlite3_mprintf("%s WHERE interval_id IN "
 					     "(SELECT id FROM interval WHERE run_id = %lld)",
-					     (long long)st->run_id));
+					     how, (long long)st->run_id));
 }
 
 static void withdraw(struct store *st, const struct store_measured *was,

@@ -291,6 +291,7 @@ static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *se
 				  : "SELECT pid, CAST(pid || ' ' || coalesce(command, '') AS "
 				    "BLOB), stall_ns, stalls, NULL, NULL "
 				    "FROM process_interval WHERE interval_id = ?1";
+	bool waits_known = counts_get(&m->jobs[0].counts, C_stall_ns).known;
 	int ret = 0;
 
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
@@ -298,13 +299,16 @@ static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *se
 
 		for (int n = 0; n < ROWS_MAX && rows_next_of(&r, set->nr, set->room); n++) {
 			struct top_row *row = &set->rows[set->nr++];
-			struct opt_i64 stall_ns;
+			struct opt_i64 stall_ns, stalls;
 
 			*row = (struct top_row){
 				.id = rows_value(&r, 0), .lead = "", .process = true};
 			row->name = rows_bytes(&r);
 			stall_ns = rows_i64(&r);
-			row->counts = waits(stall_ns, rows_i64(&r));
+			stalls = rows_i64(&r);
+			/* 0 if waits turned out not to be measured. */
+			stall_ns.known = stalls.known = waits_known;
+			row->counts = waits(stall_ns, stalls);
 			row->rchar_bytes = rows_i64(&r);
 			row->syscr_calls = rows_i64(&r);
 			/* 0 is the rest. */

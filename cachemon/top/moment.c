@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cachemon/model/bounds.h"
 #include "cachemon/db/db_read.h"
@@ -169,6 +170,28 @@ static void begin_jobs(struct top_moment *m)
 		};
 }
 
+/* "(others) tar evicts": the process outside the job that evicted most of its pages in the run. */
+static int name_neighbour(sqlite3 *db, struct top_moment *m, struct top_row *others,
+			  struct errtext *err)
+{
+	struct rows r = rows_begin(
+		db, &m->arena,
+		"SELECT evictor FROM interference WHERE evictor_kind = 'others' AND evictor IS NOT "
+		"NULL AND job_id IN (SELECT id FROM job WHERE run_id = ?1) "
+		"GROUP BY evictor ORDER BY sum(pages) DESC LIMIT 1",
+		1, &m->model.run.id);
+
+	if (rows_next(&r)) {
+		struct bytes who = rows_bytes(&r);
+		char text[160];
+
+		snprintf(text, sizeof(text), "%.*s %.*s evicts", (int)others->name.len,
+			 others->name.data, (int)who.len, who.data);
+		others->name = arena_bytes(&m->arena, text, strlen(text));
+	}
+	return model_rows_end(&r, err);
+}
+
 static void take_job(struct rows *r, const struct top_interval *i, struct top_moment *m)
 {
 	int64_t id = rows_value(r, 0);
@@ -207,6 +230,9 @@ static int load_jobs(sqlite3 *db, struct top_moment *m, struct errtext *err)
 		free(sql);
 		return model_no_memory(err);
 	}
+	for (size_t i = 0; i < m->nr_jobs && !ret; i++)
+		if (m->jobs[i].last && model_has(db, "interference", NULL))
+			ret = name_neighbour(db, m, &m->jobs[i], err);
 	for (size_t i = 0; i < m->nr_window && !ret; i++) {
 		struct rows r = rows_begin(db, &m->arena, sql, 1, &m->history[i].id);
 

@@ -160,10 +160,19 @@ void watch_metrics_take(struct watch_run *run, const struct sample *s, bool last
 	if (!m || (!last && s->end_ns - m->written_ns < EVERY_NS))
 		return;
 	m->written_ns = s->end_ns;
-	if (replace_file(run, s, last, &err))
-		watch_complain(&m->complained, err.text);
-	else
+	if (!replace_file(run, s, last, &err)) {
 		m->complained = false;
+		return;
+	}
+	/* The file stays as it is now. */
+	if (last)
+		m->complained = false;
+	watch_complain(&m->complained, err.text);
+}
+
+bool watch_metrics_incomplete(const struct watch_run *run)
+{
+	return run->metrics && run->metrics->complained;
 }
 
 void watch_metrics_end(struct watch_run *run)

@@ -266,7 +266,7 @@ int watch_run_finish(struct watch_run *run, const int *exit_status)
 	end = watch_end(run, exit_status);
 	if (!r)
 		r = end;
-	return r ? r : run->interval_lost ? -EIO : 0;
+	return r ? r : run->interval_lost || watch_metrics_incomplete(run) ? -EIO : 0;
 }
 
 /* CMD has ended, and the run with it, as time(1) does. */

@@ -162,6 +162,8 @@ double watch_slices_on_share(const struct watch_run *run);
 int watch_metrics_begin(struct watch_run *run, struct errtext *err);
 /* Replaces the file, when that is due. */
 void watch_metrics_take(struct watch_run *run, const struct sample *s, bool last);
+/* Whether the file lacks the latest figures, because it could not be written. */
+bool watch_metrics_incomplete(const struct watch_run *run);
 void watch_metrics_end(struct watch_run *run);
 
 /* Ends the current measurement, if any. */

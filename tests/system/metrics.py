@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +20,7 @@ from syslib.reads import PAGE, Reads, fill  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
+INCOMPLETE = 123  # the status if CMD succeeded
 PAGES = 256
 NASTY = 'a "b" \\c'
 SERIES = re.compile(r'([a-z0-9_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')
@@ -248,6 +250,23 @@ def refused(world, stack):
         check(watch.process.returncode in (2, 125), f"{name}: {watch.process.returncode}")
         check(why in errors, f"{name}: {errors}")
         check(not os.path.exists(ran) and not os.path.exists(name), f"{name}: the command ran")
+
+
+@part.case
+def the_last_write_fails(world, _stack):
+    """The error is printed, also after an earlier one, and the exit status is not 0; that of the
+    command goes first."""
+    folder = f"{world.work}/gone"
+    for number, (status, ended, wait) in enumerate(((0, INCOMPLETE, 0), (0, INCOMPLETE, 4), (7, 7, 0))):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder)
+        path, db = f"{folder}/job.prom", f"{world.work}/gone{number}.db"
+        done = subprocess.run([world.args.cachemon, "watch", "--db", db, "--metrics-file", path, "--", "sh", "-c",
+                               f"rm -r {folder}; sleep {wait}; exit {status}"], stderr=subprocess.PIPE, text=True)
+        equal(f"exit status after {status}", done.returncode, ended)
+        errors = [line for line in done.stderr.splitlines() if path in line]
+        equal("errors", len(errors), 2 if wait else 1)
+        check(all("No such file or directory" in line for line in errors), f"no reason: {errors}")
 
 
 @part.case

@@ -106,5 +106,19 @@ def predictions_begin_with_a_verdict(world, _stack):
           {"as"} | {s["setting"] for s in job["settings"] if not s["actual"] and s["setting"] not in alike})
 
 
+@part.case
+def no_cache_size_is_enough(world, _stack):
+    """First reads miss at every size: an answer, also for the run in which the curve is uncertain."""
+    for run, uncertain in (("1", True), ("2", False)):
+        job, = (job for job in json.loads(world.run("whatif", "cache", "--run", run, "--json"))["jobs"]
+                if job["name"] == "train")
+        equal(f"run {run}: the curve is uncertain", job["curve"]["check"]["uncertain"], uncertain)
+        most = 100 * max(p["hit_ratio"] for p in job["curve"]["points"])
+        said = " ".join(world.run("whatif", "cache", "--run", run).decode().split("\n\n")[2].split())
+        check(said.startswith("No cache size gives a hit ratio of 90 %: ") and f"so {most:.1f} % is the most." in said,
+              f"run {run}: {most:.1f} %: {said}")
+        equal(f"run {run}: smaller sizes", "What smaller sizes give is uncertain." in said, uncertain)
+
+
 if __name__ == "__main__":
     sys.exit(part.main(World))

@@ -87,6 +87,15 @@ def captures_by_itself(world, stack):
     check(process.poll() is None, "the job was ended too")
 
 
+@part.case
+def first_rows_come_at_once(world, stack):
+    """However long an interval is, the first one has at most 250 ms."""
+    process, name = reader(world, stack)
+    done = subprocess.run([world.cachemon, "top", "--pid", str(process.pid), "--rows", "files", "--interval", "20s",
+                           "--batch", "--frames", "1"], capture_output=True, text=True, check=True)
+    check(name in done.stdout and " 0:00:00" in done.stdout.splitlines()[0], f"the first frame: {done.stdout}")
+
+
 SMALL_FILES = {"shard-a": 450, "shard-b": 180, "shard-c": 70}
 READ_ALL = ("import os, sys\nfor folder, _, names in os.walk(sys.argv[1]):\n    for name in names:\n"
             "        with open(os.path.join(folder, name), 'rb', 0) as f:\n            f.read()\n")

@@ -190,11 +190,31 @@ static void processes_beside_jobs(void **state)
 	ORDER(&s, "7 worker", "12 worker", "[all other processes]");
 	s.view.sort = TOP_NAME;
 	ORDER(&s, "12 worker", "7 worker", "[all other processes]");
+	/* Reads without waits, which were withdrawn. */
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = NULL, stalls = NULL;"
-			    "DELETE FROM process_interval");
+			    "UPDATE process_interval SET stall_ns = 0, stalls = 0");
+	expect_has(&s, "        -  2.93 KiB        -        9 7 worker", true);
+	fixture_sql(*state, "DELETE FROM process_interval");
 	expect_has(&s, "Waiting was not measured.", true);
 	fixture_sql(*state, "UPDATE job_interval SET stall_ns = 0, stalls = 0");
 	expect_has(&s, "No process waited.", true);
+	top_session_end(&s);
+}
+
+/* The process that evicted most of the job's pages. */
+static void neighbour_is_named(void **state)
+{
+	struct top_session s = begun(*state);
+
+	two_seconds(*state);
+	fixture_sql(*state,
+		    "INSERT INTO interference (job_id, cause, evictor_kind, evictor, pages, exact) "
+		    "VALUES (1, 'reclaim_kswapd', 'others', 'tar', 20000, 0), "
+		    "(1, 'reclaim_direct', 'others', 'tar', 300, 1), "
+		    "(1, 'reclaim_direct', 'others', 'cp', 20200, 1), "
+		    "(1, 'reclaim_memcg', 'own', 'train', 90000, 1)");
+	expect_has(&s, " (others) tar", true);
+	assert_string_equal(s.frame.rows[1].name, "(others) tar evicts");
 	top_session_end(&s);
 }
 
@@ -443,6 +463,7 @@ int main(void)
 		TEST(the_order_is_seen),
 		TEST(moments_do_not_change),
 		TEST(files_beside_jobs),
+		TEST(neighbour_is_named),
 		TEST(rows_are_ordered),
 		TEST(rows_are_filtered),
 		TEST(the_chosen_row_stays),

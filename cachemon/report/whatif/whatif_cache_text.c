@@ -156,27 +156,31 @@ static void say_need(struct doc *d, const struct job_curve *c)
 {
 	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
 	bool again = c->curve.removed_again > 0;
+	bool uncertain = c->verdict.uncertain;
 	struct curve_need need;
 	char has[64], band[96] = "";
 
-	if (c->verdict.uncertain) {
+	curve_need(&c->curve, 0.9, &need);
+	/* First reads miss at every size, whichever pages the kernel evicts. */
+	if (uncertain && (c->verdict.outside || need.pages_low >= 0)) {
 		doc_para(d,
 			 "The cache size for a hit ratio of 90 %% is not known: the curve is "
 			 "uncertain beyond the present size. %s",
 			 c->verdict.reason);
 		return;
 	}
-	curve_need(&c->curve, 0.9, &need);
 	what_it_has(c, has, sizeof(has));
 	if (need.pages < 0) {
 		doc_para(d,
 			 "No cache size gives a hit ratio of 90 %%: %s of the lookups are first "
 			 "reads%s%s%s, so %s is the most. Only staging or reading ahead helps with "
-			 "those.",
+			 "those.%s%s",
 			 ratio_text(c->curve.first_touch).s, again ? " and " : "",
 			 again ? ratio_text(c->curve.removed_again).s : "",
 			 again ? " are reads of pages that advice or truncation had removed" : "",
-			 ratio_text(ceiling).s);
+			 ratio_text(ceiling).s,
+			 uncertain ? " What smaller sizes give is uncertain. " : "",
+			 uncertain ? c->verdict.reason : "");
 		return;
 	}
 	if (need.pages_high < 0)
