@@ -52,7 +52,7 @@ static const struct need_table {
 
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
-/* What is absent, for people, if a column that rules need has no value: "the run has no WHAT". */
+/* The absent fact in words, if a column that rules need has no value: "the run has no WHAT". */
 static const struct need_column {
 	const char *name, *what;
 } columns[] = {
