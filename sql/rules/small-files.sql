@@ -13,8 +13,8 @@
 -- param medium_share = 0.2 ratio -- of the wall time
 -- param high_share = 0.5 ratio -- of the wall time
 WITH RECURSIVE program_place(place) AS (
-	VALUES ('/usr/*'), ('/lib*/*'), ('/etc/*'), ('/proc/*'), ('/sys/*'), ('*/lib/python[0-9]*'),
-		('*/site-packages/*'), ('*/dist-packages/*'), ('*/__pycache__/*')
+	VALUES ('/usr/*'), ('/lib/*'), ('/lib32/*'), ('/lib64/*'), ('/etc/*'), ('/proc/*'), ('/sys/*'),
+		('*/lib/python[0-9]*'), ('*/site-packages/*'), ('*/dist-packages/*'), ('*/__pycache__/*')
 ), small AS (
 	SELECT
 		d.directory_id, d.job_id, CAST(d.path AS TEXT) AS path, d.files,

@@ -588,6 +588,8 @@ def small_files_of_the_dataset():
             ("classes in two parts", {f"/d/{part}/n{i}": small(10, 1) for part in "ab" for i in range(30)},
              ("/d", 600)),
             ("another directory beside it", {"/d/train": small(1000, 30), "/d/log": small(20)}, ("/d/train", 1000)),
+            ("a directory whose name begins like a program's", {"/library/scans": small(1000, 30)},
+             ("/library/scans", 1000)),
             ("a name that is not text", {"/d/\udcff/x": small(1000, 30)}, ("/d/\udcff/x", 1000)),
             ("only the program", {}, None)):
         encoded = Run().job({**python, **directories}).views().find().get("small-files")
