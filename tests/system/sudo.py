@@ -153,11 +153,13 @@ def environment(world, _):
                     (["HOME=/root", "CACHEMON_DB="], ".local/state/cachemon/cachemon.db")):
         _, said = world.accounts.sudo("watch", "--job", "env", "--", "cat", world.data, env=env, status=0)
         owned(user.path(db), user.uid, 0o600)
-        # The commands to copy name it only if a plain command would find another one.
+        # The commands to copy name it only if a plain command would find another one: in each, or
+        # once before them if they would become too long.
+        path, plain = re.escape(user.path(db)), "cachemon report --run [0-9]+ --full"
+        named = f"cachemon report --db {path} --run [0-9]+ --full|export CACHEMON_DB={path}\n *{plain}"
         usual = db.startswith(".local")
-        named = "" if usual else f"--db {re.escape(user.path(db))} "
-        check(re.search(f"cachemon report {named}--run [0-9]+ --full", said),
-              f"{env}: the commands to copy: {said[-400:]}")
+        check(re.search(plain if usual else named, said), f"{env}: the commands to copy: {said[-400:]}")
+        equal(f"{env}: the database is named", path.replace("\\", "") in said, not usual)
         _, said = world.accounts.sudo("runs", env=env, status=0)
         check("env" in said, f"{env}: runs does not list it: {said}")
     for env in (["CACHEMON_DB=" + world.vault + "/new.db"], ["XDG_STATE_HOME=" + world.vault]):
