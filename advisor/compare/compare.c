@@ -369,10 +369,8 @@ static void judge_all(struct compare_result *r)
 {
 	double p[r->nr_rows];
 
-	for (size_t i = 0; i < r->nr_rows; i++) {
+	for (size_t i = 0; i < r->nr_rows; i++)
 		p[i] = r->rows[i].p_adjusted;
-		r->nr_tested += !isnan(p[i]);
-	}
 	for (size_t i = 0; i < r->nr_rows; i++)
 		if (!isnan(p[i]))
 			r->rows[i].test.detectable = paired_detectable(
@@ -382,6 +380,7 @@ static void judge_all(struct compare_result *r)
 	for (size_t i = 0; i < r->nr_rows; i++) {
 		r->rows[i].p_adjusted = p[i];
 		withdraw_apart(&r->rows[i]);
+		r->nr_tested += !isnan(r->rows[i].p_adjusted);
 		compare_judge_row(&r->rows[i]);
 	}
 }

@@ -183,6 +183,27 @@ static void least_of_a_whole_job(void **state)
 	cJSON_Delete(json);
 }
 
+/* Only figures with a p count as tested, also if a slow wave of one run makes intervals too alike. */
+static void withdrawn_tests_are_not_counted(void **state)
+{
+	struct fixture *f = *state;
+	cJSON *json;
+	const cJSON *m;
+	int tested = 0;
+
+	fill_pair(f, 1000, 1000);
+	fixture_sql(f, "UPDATE job_interval SET stall_ns = stall_ns * (110 - 3 * abs(interval_id "
+		       "%% 1000 - 20)) / "
+		       "80 WHERE interval_id >= 2000");
+	json = compared(f, "1", "2");
+	cJSON_ArrayForEach(m, cJSON_GetObjectItem(job_of(json), "metrics")) tested +=
+		cJSON_IsNumber(cJSON_GetObjectItem(m, "p_adjusted"));
+	assert_string_equal(text_of(metric(json, "stall_per_work"), "outcome"), "untested");
+	assert_true(tested > 0);
+	assert_int_equal((int)number_of(job_of(json), "metrics_tested"), tested);
+	cJSON_Delete(json);
+}
+
 /* A sentence says of the time and of waiting only what was tested. */
 static void untested_waiting_is_not_called_equal(void **state)
 {
@@ -230,6 +251,7 @@ static void untested_waiting_is_not_called_equal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(withdrawn_tests_are_not_counted),
 		cmocka_unit_test(untested_waiting_is_not_called_equal),
 		TEST(one_short_run),
 		TEST(one_run_that_ended_early),
