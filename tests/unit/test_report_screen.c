@@ -184,32 +184,16 @@ static void commands_name_the_same_run(void **state)
 	free(again);
 }
 
-static char *screen_of(struct fixture *f, const char *db)
-{
-	struct report_options o = {
-		.db = f->db, .run_id = 3, .brief = true, .again_db = db, .again = " --run 3"};
-	struct errtext err = {""};
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	if (report_show(&o, out, &err) < 0)
-		fail_msg("%s", err.text);
-	fclose(out);
-	return text;
-}
-
 /* A command on one line can be copied: a long path stands on a line of its own. */
 static void commands_fit_on_lines(void **state)
 {
 	static const char *const commands[] = {"cachemon report --run 3 --full ",
 					       "cachemon report --run 3 -o report.html "};
-	char *text = screen_of(*state, "/tmp/x/run.db");
+	char *text = golden_screen_again(*state, 3, "/tmp/x/run.db", " --run 3");
 
 	assert_non_null(strstr(text, " --run 3 --full          # all of it\n"));
 	free(text);
-	text = screen_of(*state, "/tmp/longer/run.db");
+	text = golden_screen_again(*state, 3, "/tmp/longer/run.db", " --run 3");
 	assert_non_null(strstr(
 		text, "\n    cachemon report --db /tmp/longer/run.db --run 3 --full  # all "));
 	assert_non_null(strstr(text, "\n    cachemon report --db /tmp/longer/run.db --run 3 -o "
@@ -218,10 +202,11 @@ static void commands_fit_on_lines(void **state)
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		assert_true(strcspn(line, "\n") <= 80);
 	free(text);
-	text = screen_of(*state,
-			 "/work/a user/with/a long/path/of/more/than/eighty/columns/run.db");
+	text = golden_screen_again(
+		*state, 3, "/data/a user/with/a long/path/of/more/than/eighty/columns/run.db",
+		" --run 3");
 	assert_non_null(strstr(text,
-			       "\n    export CACHEMON_DB='/work/a user/with/a long/path/of/more/"
+			       "\n    export CACHEMON_DB='/data/a user/with/a long/path/of/more/"
 			       "than/eighty/columns/run.db'\n"));
 	for (int i = 0; i < 2; i++)
 		assert_non_null(strstr(text, commands[i]));
