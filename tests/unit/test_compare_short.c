@@ -183,7 +183,7 @@ static void least_of_a_whole_job(void **state)
 	cJSON_Delete(json);
 }
 
-/* Only figures with a p count as tested, also if a slow wave of one run makes intervals too alike. */
+/* A figure without a p does not count as tested: a slow wave makes the intervals too alike. */
 static void withdrawn_tests_are_not_counted(void **state)
 {
 	struct fixture *f = *state;
