@@ -124,6 +124,14 @@ struct {
 	__type(value, struct job_row);
 } jobs SEC(".maps");
 
+/* Cgroups of many jobs, whose ids are the values. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_JOB_CGROUPS);
+	__type(key, struct job_cgroup);
+	__type(value, __u32);
+} job_cgroups SEC(".maps");
+
 /* Lengths of the job's sleeps by file, in generations like rows. A file without room has no entry
  * here; user space notices that by its number of sleeps. */
 struct {
