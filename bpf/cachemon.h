@@ -141,7 +141,7 @@ struct wait_row {
  * With many jobs at once, a slot is used again after its job has ended, so a job's id is more than
  * its slot: the upper half differs each time. With one job the id is the slot.
  */
-enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2, JOBS_MAX = 256 };
+enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2, NR_SLOTS = 256 };
 #define JOB_SLOT 0xffu /* a mask of a job's id, whose second byte is 0 */
 
 /* Many jobs at once: a cgroup whose tasks belong to a job. The value is the job's id. */
@@ -317,6 +317,7 @@ struct adder_key {
 
 /* With many jobs, the slot is in the upper bits of a process's key: ids have 22 bits. */
 #define PROCESS_SLOT_SHIFT 24
+#define PROCESS_PID	   0xffffffu
 
 /* A process of the job in one interval, by its process id as cachemon sees it. The sums over all
  * processes are the job's stall_ns and stalls. */

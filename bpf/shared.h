@@ -89,7 +89,7 @@ struct shared {
 	/* Many jobs at once. */
 	volatile __u32 job_table; /* never 0; a change makes the job of each task unknown */
 	volatile __u32 slots_end; /* after the highest slot in use */
-	struct job_slot slots[JOBS_MAX];
+	struct job_slot slots[NR_SLOTS];
 };
 
 /* A task's cgroup and those above it are searched for its job: this many. */
