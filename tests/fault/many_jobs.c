@@ -2,18 +2,24 @@
 /*
  * many_jobs DIR CGROUP...: processes in several cgroups, each a job, share files, and one set of
  * programs counts them all. Jobs take the directories CGROUP in turns. The figures of each job are
- * compared with a model that only knows what mincore(2) showed before and after each step, and with
- * what each process did itself.
+ * compared with a model that only knows what cachestat(2) showed before and after each step, and
+ * with what each process did itself. (mincore(2) leaves out pages that are still being read.)
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
 
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/capture/sampler_slots.h"
@@ -57,7 +63,6 @@ struct page {
 static struct page model[FILES][PAGES];
 static int user[FILES]; /* the job that used it last */
 static struct job jobs[JOBS];
-static unsigned char *maps[FILES];
 static int files[FILES];
 static struct probe_set *set;
 static struct sampler *sampler;
@@ -82,20 +87,18 @@ static void make_files(void)
 			if (write(files[f], page, PAGE) != PAGE)
 				fail("cannot write");
 		fsync(files[f]);
-		maps[f] = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, files[f], 0);
-		if (maps[f] == MAP_FAILED)
-			fail("no mapping");
 	}
 }
 
 static void look(int file, bool ret[PAGES])
 {
-	unsigned char vec[PAGES];
+	for (uint64_t i = 0; i < PAGES; i++) {
+		uint64_t range[2] = {i * PAGE, PAGE}, counts[5];
 
-	if (mincore(maps[file], PAGES * PAGE, vec))
-		fail("mincore");
-	for (int i = 0; i < PAGES; i++)
-		ret[i] = vec[i] & 1;
+		if (syscall(SYS_cachestat, files[file], range, counts, 0))
+			fail("cachestat");
+		ret[i] = counts[0];
+	}
 }
 
 /* The process of a job. */
@@ -147,6 +150,7 @@ static void __attribute__((noreturn)) work(int from, int to)
 	int fds[FILES], random_fds[FILES];
 	struct order o = {};
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int f = 0; f < FILES; f++) {
 		fds[f] = open(file_name(f), O_RDONLY | O_CLOEXEC);
 		random_fds[f] = open(file_name(f), O_RDONLY | O_CLOEXEC);
@@ -191,7 +195,7 @@ static void begin(int number, bool early)
 	snprintf(dir, sizeof(dir), "%s/many%d.%d", cgroups[nr_made % nr_cgroups], getpid(),
 		 nr_made);
 	nr_made++;
-	if (mkdir(dir, 0755) || pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+	if (mkdir(dir, 0755) || pipe(to) || pipe(from))
 		fail(dir);
 	if (mountinfo_read("/proc/self/mountinfo", &mounts) ||
 	    cgroup_open(&mounts, dir, &j->cgroup, &err))
@@ -420,6 +424,12 @@ static void end(int number)
 	free(dir);
 }
 
+static void expect_some(const char *what, long n)
+{
+	if (!n)
+		fail(what);
+}
+
 /* The patterns: A is job 1, B is job 2, C is job 3. */
 
 static void shared_pages(void)
@@ -434,11 +444,15 @@ static void shared_pages(void)
 	step(2, READ, 0, 350, 100);
 	step(1, READ, 0, 320, 100);
 	expect_all("A prefetches, B uses");
+	expect_some("no page of A was used", jobs[0].want.used);
 	step(2, DROP, 0, 0, 400);
 	expect_all("A brings, B drops");
+	expect_some("no unused page of A was dropped", jobs[0].want.unused);
+	expect_some("no page of B was dropped", jobs[1].want.dropped);
 	step(1, READ, 0, 0, 100);
 	step(2, READ, 0, 350, 100);
 	expect_all("both bring back");
+	expect_some("A brought no page back", jobs[0].want.refaults);
 }
 
 static void one_block(void)
@@ -453,6 +467,7 @@ static void one_block(void)
 	expect_all("both use one block");
 	drop_outside(1);
 	expect_all("one block is dropped by others");
+	expect_some("no page of B was used", jobs[1].want.used);
 	step(2, READ, 1, 0, 128);
 	step(1, READ, 1, 0, 256);
 	expect_all("one block comes back");
@@ -474,6 +489,7 @@ static void reused_slot(void)
 	step(3, READ, 1, 760, 200);
 	step(3, DROP, 1, 600, 100);
 	expect_all("C drops what A left");
+	expect_some("A left no page", jobs[2].want.not_added);
 	drop_outside(1);
 	drop_outside(0);
 	expect_all("others drop what A left");
@@ -586,6 +602,10 @@ int main(int argc, char **argv)
 	begin(1, false);
 	at_once(2, JOBS, FEW);
 	at_once(1, JOBS, MANY);
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives)
+			printf("%s%ld", i ? ", " : "pages dropped by job: ", jobs[i].got.dropped);
+	putchar('\n');
 	finish();
 	return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Many jobs at once: processes in several cgroups share files, and one set of programs counts each
-job. What mincore(2) showed and what each process did is the truth."""
+job. What cachestat(2) showed and what each process did is the truth."""
 
 import os
 import subprocess
@@ -40,6 +40,7 @@ def shared(case):
     done = subprocess.run([program, case.dir, *directories(case)], capture_output=True, text=True,
                           check=False, timeout=BOUND_S)
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
