@@ -41,6 +41,7 @@ struct order {
 struct figures {
 	long read_calls, read_bytes, lookups;
 	long misses, ahead, used, dropped, unused, not_added, refaults;
+	long rchar, processes, alive;
 };
 
 struct job {
@@ -49,6 +50,8 @@ struct job {
 	int to, from; /* pipes of its process */
 	uint32_t slot;
 	struct cgroup_ref cgroup;
+	int in;	    /* the job whose cgroup its process is in */
+	long rchar; /* of its process, when that entered the cgroup */
 	struct figures want, got;
 	long open, all_added, all_left, all_not_added; /* as the program counted */
 };
@@ -182,8 +185,39 @@ static void write_pid(const char *dir, pid_t pid)
 	close(fd);
 }
 
-/* early: its process is in the cgroup before the job is known. */
-static void begin(int number, bool early)
+/* What the process has read so far, as the kernel shows it: its orders too. */
+static long rchar_of(pid_t pid)
+{
+	char path[64];
+	long rchar;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "rchar: %ld", &rchar) != 1)
+		fail(path);
+	fclose(f);
+	return rchar;
+}
+
+/* The process of one job enters the cgroup of another. */
+static void move(int number, int to)
+{
+	struct job *j = &jobs[number - 1];
+	long rchar = rchar_of(j->pid);
+
+	jobs[j->in - 1].want.rchar += rchar - j->rchar;
+	jobs[j->in - 1].want.alive--;
+	jobs[to - 1].want.processes++;
+	jobs[to - 1].want.alive++;
+	j->in = to;
+	j->rchar = rchar;
+	write_pid(jobs[to - 1].cgroup.dir, j->pid);
+}
+
+/* early: its process is in the cgroup before the job is known. above: the job whose cgroup contains
+ * that of the new one; 0: none. */
+static void begin_below(int number, bool early, int above)
 {
 	struct job *j = &jobs[number - 1];
 	int to[2], from[2];
@@ -191,8 +225,9 @@ static void begin(int number, bool early)
 	struct errtext err;
 	char dir[256];
 
-	*j = (struct job){.lives = true};
-	snprintf(dir, sizeof(dir), "%s/many%d.%d", cgroups[nr_made % nr_cgroups], getpid(),
+	*j = (struct job){.lives = true, .in = number, .want = {.processes = 1, .alive = 1}};
+	snprintf(dir, sizeof(dir), "%s/many%d.%d",
+		 above ? jobs[above - 1].cgroup.dir : cgroups[nr_made % nr_cgroups], getpid(),
 		 nr_made);
 	nr_made++;
 	if (mkdir(dir, 0755) || pipe(to) || pipe(from))
@@ -214,6 +249,12 @@ static void begin(int number, bool early)
 		fail(err.text);
 	if (!early)
 		write_pid(dir, j->pid);
+	j->rchar = rchar_of(j->pid);
+}
+
+static void begin(int number, bool early)
+{
+	begin_below(number, early, 0);
 }
 
 static struct figures answer(int number)
@@ -289,6 +330,7 @@ static void step(int number, enum act act, int file, int first, int pages)
 
 	order(number, &o);
 	did = answer(number);
+	number = jobs[number - 1].in;
 	add_did(number, &did);
 	look(file, after);
 	if (act == READ || act == READ_RANDOM)
@@ -364,6 +406,9 @@ static int64_t take_slots(bool last)
 		struct job *j = job_in_slot(samples[i].slot);
 
 		add_got(j, s->rest[JOB_WATCHED]);
+		j->got.rchar = (long)s->jobs[JOB_WATCHED].rchar_bytes;
+		j->got.processes = (long)s->jobs[JOB_WATCHED].processes;
+		j->got.alive = (long)s->jobs[JOB_WATCHED].alive;
 		for (size_t f = 0; f < s->nr_files; f++)
 			add_got(j, s->files[f].c);
 		error = s->unsettled_error_pages;
@@ -374,9 +419,19 @@ static int64_t take_slots(bool last)
 static void expect_job(const char *what, int number)
 {
 	const struct figures *want = &jobs[number - 1].want, *got = &jobs[number - 1].got;
-	static const char *const names[] = {"read calls", "read bytes", "lookups", "misses",
-					    "prefetched", "used",	"dropped", "unused",
-					    "not added",  "refaults"};
+	static const char *const names[] = {"read calls",
+					    "read bytes",
+					    "lookups",
+					    "misses",
+					    "prefetched",
+					    "used",
+					    "dropped",
+					    "unused",
+					    "not added",
+					    "refaults",
+					    "bytes read from anything",
+					    "processes",
+					    "living processes"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char text[128];
@@ -390,6 +445,15 @@ static void expect_job(const char *what, int number)
 
 static void expect_all(const char *what)
 {
+	for (int i = 0; i < JOBS; i++) {
+		struct job *j = &jobs[i];
+		long now = j->lives && j->pid ? rchar_of(j->pid) : j->rchar;
+
+		if (!j->lives)
+			continue;
+		jobs[j->in - 1].want.rchar += now - j->rchar;
+		j->rchar = now;
+	}
 	take_slots(false);
 	for (int i = 1; i <= JOBS; i++)
 		if (jobs[i - 1].lives)
@@ -405,8 +469,12 @@ static void end(int number)
 
 	order(number, &o);
 	answer(number);
+	/* Its last order is the last thing that it reads. */
+	jobs[j->in - 1].want.rchar += rchar_of(j->pid) - j->rchar;
+	jobs[j->in - 1].want.alive--;
 	if (waitpid(j->pid, &status, 0) != j->pid || status)
 		fail("a job's process failed");
+	j->pid = 0;
 	sampler_slots_end(sampler, j->slot);
 	expect_all("the last sample");
 	j->lives = false;
@@ -496,6 +564,30 @@ static void reused_slot(void)
 	step(3, READ, 1, 512, 200);
 	step(2, READ, 0, 0, 200);
 	expect_all("C and B bring it back");
+}
+
+/* A process changes its job, and one job is in the cgroup of another. */
+static void moves(void)
+{
+	begin(5, true);
+	begin_below(6, false, 2);
+	step(5, READ, 0, 700, 100);
+	step(6, READ, 0, 720, 200);
+	step(2, READ_RANDOM, 0, 10, 50);
+	expect_all("a job below another");
+	step(5, PREFETCH, 1, 0, 64);
+	move(5, 4); /* in the same hierarchy */
+	step(5, READ, 1, 0, 100);
+	step(5, DROP, 1, 32, 64);
+	step(4, READ_RANDOM, 1, 20, 64);
+	expect_all("a process changes its job");
+	move(5, 5);
+	step(5, READ_RANDOM, 1, 600, 10);
+	expect_all("it comes back");
+	move(6, 2);
+	step(6, READ_RANDOM, 0, 0, 30);
+	end(6);
+	expect_all("a job below another ends");
 }
 
 static long cached(void)
@@ -593,11 +685,12 @@ int main(int argc, char **argv)
 	shared_pages();
 	one_block();
 	reused_slot();
+	moves();
 	drop_outside(0);
 	drop_outside(1);
 	expect_all("everything is dropped");
 	expect("pages cached in between", cached(), 0);
-	for (int i = 5; i <= JOBS; i++)
+	for (int i = 6; i <= JOBS; i++)
 		begin(i, i % 2);
 	begin(1, false);
 	at_once(2, JOBS, FEW);
