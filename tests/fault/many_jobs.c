@@ -513,7 +513,9 @@ static void shared_pages(void)
 	step(1, READ, 0, 320, 100);
 	expect_all("A prefetches, B uses");
 	expect_some("no page of A was used", jobs[0].want.used);
+	step(2, READ_RANDOM, 0, PAGES - 20, 20);
 	step(2, DROP, 0, 0, 400);
+	step(2, DROP, 0, 400, PAGES - 400);
 	expect_all("A brings, B drops");
 	expect_some("no unused page of A was dropped", jobs[0].want.unused);
 	expect_some("no page of B was dropped", jobs[1].want.dropped);
@@ -529,7 +531,9 @@ static void one_block(void)
 		step(1 + i % 2, READ_RANDOM, 1, i, 1);
 	expect_all("both add to one block");
 	step(1, PREFETCH, 1, 128, 128);
+	step(2, PREFETCH, 1, 256, 32);
 	step(2, READ_RANDOM, 1, 0, 200);
+	step(1, READ_RANDOM, 1, 250, 20);
 	step(2, DROP, 1, 64, 32);
 	step(1, READ_RANDOM, 1, 64, 32);
 	expect_all("both use one block");
