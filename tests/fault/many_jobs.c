@@ -50,8 +50,9 @@ struct job {
 	int to, from; /* pipes of its process */
 	uint32_t slot;
 	struct cgroup_ref cgroup;
-	int in;	    /* the job whose cgroup its process is in */
-	long rchar; /* of its process, when that entered the cgroup */
+	int in;	     /* the job whose cgroup its process is in */
+	int counted; /* the last job that it was in */
+	long rchar;  /* of its process, when that entered the cgroup */
 	struct figures want, got;
 	long open, all_added, all_left, all_not_added; /* as the program counted */
 };
@@ -200,19 +201,29 @@ static long rchar_of(pid_t pid)
 	return rchar;
 }
 
-/* The process of one job enters the cgroup of another. */
+/* The process of one job enters the cgroup of another; 0: of no job. */
 static void move(int number, int to)
 {
 	struct job *j = &jobs[number - 1];
 	long rchar = rchar_of(j->pid);
+	char dir[256], *slash;
 
-	jobs[j->in - 1].want.rchar += rchar - j->rchar;
-	jobs[j->in - 1].want.alive--;
-	jobs[to - 1].want.processes++;
-	jobs[to - 1].want.alive++;
+	if (j->in) {
+		jobs[j->in - 1].want.rchar += rchar - j->rchar;
+		jobs[j->in - 1].want.alive--;
+	}
+	if (to) {
+		jobs[to - 1].want.processes += j->counted != to;
+		j->counted = to;
+		jobs[to - 1].want.alive++;
+	}
 	j->in = to;
 	j->rchar = rchar;
-	write_pid(jobs[to - 1].cgroup.dir, j->pid);
+	snprintf(dir, sizeof(dir), "%s", jobs[(to ?: number) - 1].cgroup.dir);
+	slash = strrchr(dir, '/');
+	if (!to && slash)
+		*slash = 0;
+	write_pid(dir, j->pid);
 }
 
 /* early: its process is in the cgroup before the job is known. above: the job whose cgroup contains
@@ -225,7 +236,10 @@ static void begin_below(int number, bool early, int above)
 	struct errtext err;
 	char dir[256];
 
-	*j = (struct job){.lives = true, .in = number, .want = {.processes = 1, .alive = 1}};
+	*j = (struct job){.lives = true,
+			  .in = number,
+			  .counted = number,
+			  .want = {.processes = 1, .alive = 1}};
 	snprintf(dir, sizeof(dir), "%s/many%d.%d",
 		 above ? jobs[above - 1].cgroup.dir : cgroups[nr_made % nr_cgroups], getpid(),
 		 nr_made);
@@ -286,15 +300,18 @@ static void add_did(int number, const struct figures *did)
 static void page_came(int file, int at, int number, bool asked)
 {
 	struct page *p = &model[file][at];
-	struct figures *want = &jobs[number - 1].want;
+	struct figures *want;
 
+	p->owner = number;
+	p->open = number && !asked;
+	p->cached = true;
+	if (!number)
+		return;
+	want = &jobs[number - 1].want;
 	want->misses += asked;
 	want->ahead += !asked;
 	want->refaults += p->ghost[number - 1];
 	p->ghost[number - 1] = false;
-	p->owner = number;
-	p->open = !asked;
-	p->cached = true;
 }
 
 static void page_was_used(int file, int at)
@@ -322,6 +339,11 @@ static void page_left(int file, int at, int by)
 	p->open = false;
 }
 
+static int last_user(int file)
+{
+	return user[file] && jobs[user[file] - 1].lives ? user[file] : 0;
+}
+
 static void step(int number, enum act act, int file, int first, int pages)
 {
 	const struct order o = {act, file, first, pages, 0};
@@ -331,9 +353,10 @@ static void step(int number, enum act act, int file, int first, int pages)
 	order(number, &o);
 	did = answer(number);
 	number = jobs[number - 1].in;
-	add_did(number, &did);
+	if (number)
+		add_did(number, &did);
 	look(file, after);
-	if (act == READ || act == READ_RANDOM)
+	if (number && (act == READ || act == READ_RANDOM))
 		user[file] = number;
 	for (int i = 0; i < PAGES; i++) {
 		bool asked = act != PREFETCH && i >= first && i < first + pages;
@@ -343,7 +366,7 @@ static void step(int number, enum act act, int file, int first, int pages)
 		else if (after[i] && asked && act != DROP)
 			page_was_used(file, i);
 		else if (!after[i] && model[file][i].cached)
-			page_left(file, i, act == DROP ? number : 0);
+			page_left(file, i, number ?: last_user(file));
 	}
 }
 
@@ -356,8 +379,7 @@ static void drop_outside(int file)
 	look(file, after);
 	for (int i = 0; i < PAGES; i++)
 		if (!after[i] && model[file][i].cached)
-			page_left(file, i,
-				  user[file] && jobs[user[file] - 1].lives ? user[file] : 0);
+			page_left(file, i, last_user(file));
 }
 
 /* What the program counted. */
@@ -451,7 +473,8 @@ static void expect_all(const char *what)
 
 		if (!j->lives)
 			continue;
-		jobs[j->in - 1].want.rchar += now - j->rchar;
+		if (j->in)
+			jobs[j->in - 1].want.rchar += now - j->rchar;
 		j->rchar = now;
 	}
 	take_slots(false);
@@ -588,6 +611,15 @@ static void moves(void)
 	move(5, 5);
 	step(5, READ_RANDOM, 1, 600, 10);
 	expect_all("it comes back");
+	move(5, 0);
+	step(5, READ_RANDOM, 1, 400, 50);
+	step(5, READ, 1, 0, 100);
+	step(4, READ_RANDOM, 1, 400, 10);
+	step(5, DROP, 1, 0, 800);
+	expect_all("it belongs to no job");
+	move(5, 5);
+	step(5, READ, 1, 380, 50);
+	expect_all("it comes back once more");
 	move(6, 2);
 	step(6, READ_RANDOM, 0, 0, 30);
 	end(6);
