@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ enum { FILES = 2, PAGES = 1024, PAGE = 4096, JOBS = 9, JOBS_AT_ONCE = 12 };
 enum { FEW = 300, MANY = 4000 }; /* random calls */
 
 /* What a job is told to do with a range of a file. */
-enum act { READ, READ_RANDOM, READ_MIXED, PREFETCH, DROP, STOP };
+enum act { READ, READ_RANDOM, READ_EACH, READ_MIXED, PREFETCH, DROP, STOP };
 
 struct order {
 	enum act act;
@@ -142,6 +143,9 @@ static void obey(const int *fds, const int *random_fds, const struct order *o, s
 
 	if (o->act == READ || o->act == READ_RANDOM)
 		call((o->act == READ ? fds : random_fds)[o->file], o->first, o->pages, did);
+	else if (o->act == READ_EACH)
+		for (int i = 0; i < o->pages; i++)
+			call(random_fds[o->file], o->first + i, 1, did);
 	else if (o->act == READ_MIXED)
 		mixed(fds, random_fds, o, did);
 	else if (o->act != STOP)
@@ -356,7 +360,7 @@ static void step(int number, enum act act, int file, int first, int pages)
 	if (number)
 		add_did(number, &did);
 	look(file, after);
-	if (number && (act == READ || act == READ_RANDOM))
+	if (number && act < READ_MIXED)
 		user[file] = number;
 	for (int i = 0; i < PAGES; i++) {
 		bool asked = act != PREFETCH && i >= first && i < first + pages;
@@ -593,6 +597,33 @@ static void reused_slot(void)
 	expect_all("C and B bring it back");
 }
 
+static void stay_on(size_t first_cpu, size_t nr)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	for (size_t i = 0; i < nr; i++)
+		CPU_SET(first_cpu + i, &cpus);
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives && sched_setaffinity(jobs[i].pid, sizeof(cpus), &cpus))
+			fail("cannot choose the CPU");
+}
+
+/* Jobs read the same file in turns, on one CPU: what a CPU holds for a job, it does not count for
+ * the next one. */
+static void turns(int first, int last)
+{
+	stay_on(0, 1);
+	for (int round = 0; round < 4; round++)
+		for (int i = first; i <= last; i++) {
+			step(i, READ_EACH, 0, 20 * i, 40);
+			step(i, PREFETCH, 0, PAGES - 20 * i, 10);
+			step(i, READ_EACH, 0, PAGES - 20 * i - 10, 20);
+		}
+	expect_all("jobs that take turns");
+	stay_on(0, (size_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 /* A process changes its job, and one job is in the cgroup of another. */
 static void moves(void)
 {
@@ -729,6 +760,7 @@ int main(int argc, char **argv)
 	for (int i = 6; i <= JOBS; i++)
 		begin(i, i % 2);
 	begin(1, false);
+	turns(1, JOBS);
 	at_once(2, JOBS, FEW);
 	at_once(1, JOBS, MANY);
 	for (int i = 0; i < JOBS; i++)
