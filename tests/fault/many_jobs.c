@@ -29,7 +29,7 @@
 enum { FILES = 2, PAGES = 1024, PAGE = 4096, JOBS = 9, JOBS_AT_ONCE = 12 };
 enum { FEW = 300, MANY = 4000 }; /* random calls */
 
-/* What a job is told to do with a range of a file. */
+/* Steps of a job, with a range of a file. */
 enum act { READ, READ_RANDOM, READ_EACH, READ_MIXED, PREFETCH, DROP, STOP };
 
 struct order {
@@ -38,7 +38,7 @@ struct order {
 	unsigned int seed;
 };
 
-/* What a process knows of its own calls; and, by the model, what became of its pages. */
+/* Calls, counted by their process; and the fates of pages, by the model. */
 struct figures {
 	long read_calls, read_bytes, lookups;
 	long misses, ahead, used, dropped, unused, not_added, refaults;
@@ -192,7 +192,7 @@ static void write_pid(const char *dir, pid_t pid)
 	close(fd);
 }
 
-/* What the process has read so far, as the kernel shows it: its orders too. */
+/* Bytes that the process has read so far, its orders too. */
 static long rchar_of(pid_t pid)
 {
 	char path[64];
@@ -388,7 +388,7 @@ static void drop_outside(int file)
 			page_left(file, i, last_user(file));
 }
 
-/* What the program counted. */
+/* The program's counts. */
 
 static void add_got(struct job *j, const int64_t *c)
 {
@@ -674,7 +674,8 @@ static long cached(void)
 	return sum;
 }
 
-/* Only sums can be told of jobs that run at once; what a job did itself is exact. */
+/* Jobs that run at once. A process knows its own calls, but cachestat(2) only the sum of the pages.
+ * If the kernel skipped runs of programs, which it counts, the figures are lower bounds. */
 static void at_once(int first, int last, int calls)
 {
 	long added = 0;
@@ -697,8 +698,9 @@ static void at_once(int first, int last, int calls)
 			added += jobs[i].all_added - (jobs[i].all_left - jobs[i].all_not_added);
 	expect("rows that found no room", (int64_t)lost.map_full, 0);
 	expect("pages that found no room", (int64_t)lost.chunk_full, 0);
-	if (!skipped)
-		expect("pages that are cached, by all jobs", added, cached());
+	if (skipped)
+		return;
+	expect("pages that are cached, by all jobs", added, cached());
 	for (int i = first; i <= last; i++) {
 		const struct figures *want = &jobs[i - 1].want, *got = &jobs[i - 1].got;
 
@@ -712,7 +714,10 @@ static void at_once(int first, int last, int calls)
 
 static void finish(void)
 {
-	expect("pages of open fate, page state less counters", take_slots(true), 0);
+	int64_t error = take_slots(true);
+
+	if (!skipped)
+		expect("pages of open fate, page state less counters", error, 0);
 	sampler_free(sampler);
 	probe_set_free(set);
 	for (int i = 0; i < JOBS; i++) {
@@ -773,6 +778,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < JOBS; i++)
 		if (jobs[i].lives)
 			printf("%s%ld", i ? ", " : "pages dropped by job: ", jobs[i].got.dropped);
+	if (skipped)
+		printf("; at once not compared: %lld runs of programs were skipped",
+		       (long long)skipped);
 	putchar('\n');
 	finish();
 	return 0;
