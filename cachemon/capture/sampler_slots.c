@@ -32,8 +32,11 @@ int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, siz
 	s->slots[slot] = (struct sampler_slot){.state = SLOT_USED};
 	*ret_slot = slot;
 	r = seed(s, cgroups, nr, err);
-	if (r)
-		sampler_slots_end(s, slot);
+	if (!r)
+		return 0;
+	/* The next drain has its counts, but no sample does. */
+	probe_set_job_end(s->set, slot);
+	s->slots[slot].state = SLOT_ENDED;
 	return r;
 }
 

@@ -491,36 +491,57 @@ static void expect_all(const char *what)
 			expect_job(what, i);
 }
 
-static void end(int number)
+/* The process of a job ends. */
+static void stop(int number)
 {
 	struct job *j = &jobs[number - 1];
 	const struct order o = {.act = STOP};
-	char *dir = strdup(j->cgroup.dir);
 	int status;
 
 	order(number, &o);
 	answer(number);
 	/* Its last order is the last thing that it reads. */
-	jobs[j->in - 1].want.rchar += rchar_of(j->pid) - j->rchar;
-	jobs[j->in - 1].want.alive--;
+	if (j->in) {
+		jobs[j->in - 1].want.rchar += rchar_of(j->pid) - j->rchar;
+		jobs[j->in - 1].want.alive--;
+	}
 	if (waitpid(j->pid, &status, 0) != j->pid || status)
 		fail("a job's process failed");
 	j->pid = 0;
+	close(j->to);
+	close(j->from);
+}
+
+/* The job ends, with its process or before it. */
+static void forget(int number)
+{
+	struct job *j = &jobs[number - 1];
+
 	sampler_slots_end(sampler, j->slot);
 	expect_all("the last sample");
 	j->lives = false;
+	if (j->in == number)
+		j->in = 0;
 	for (int f = 0; f < FILES; f++)
 		for (int i = 0; i < PAGES; i++) {
 			model[f][i].ghost[number - 1] = false;
 			if (model[f][i].owner == number)
 				model[f][i].owner = model[f][i].open = 0;
 		}
-	close(j->to);
-	close(j->from);
-	cgroup_close(&j->cgroup);
-	if (!dir || rmdir(dir))
+}
+
+static void remove_cgroup(int number)
+{
+	if (rmdir(jobs[number - 1].cgroup.dir))
 		fail("the cgroup stays");
-	free(dir);
+	cgroup_close(&jobs[number - 1].cgroup);
+}
+
+static void end(int number)
+{
+	stop(number);
+	forget(number);
+	remove_cgroup(number);
 }
 
 static void expect_some(const char *what, long n)
@@ -659,6 +680,19 @@ static void moves(void)
 	step(6, READ_RANDOM, 0, 0, 30);
 	end(6);
 	expect_all("a job below another ends");
+	begin(8, false);
+	step(8, PREFETCH, 0, 0, 100);
+	step(8, READ_EACH, 0, 50, 100);
+	forget(8);
+	step(8, READ_EACH, 0, 100, 100);
+	begin(9, false);
+	expect("the slot of a job without an end", jobs[8].slot, jobs[7].slot);
+	step(8, READ, 0, 200, 100);
+	step(9, READ_EACH, 0, 250, 100);
+	stop(8);
+	remove_cgroup(8);
+	expect_all("a job ends before its process");
+	end(9);
 }
 
 static long cached(void)
