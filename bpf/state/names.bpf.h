@@ -451,13 +451,12 @@ static __always_inline void names_open(__u64 task)
 }
 
 /* A file that the job uses: its evicted pages count for the job, whichever task brought them in.
- * Pages of a block device are mostly metadata of other files, and those of shared memory are not
- * counted when they are added. */
+ * Pages of a block device are mostly metadata of other files. */
 static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
 {
 	struct name_seen *seen;
 
-	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || READ(inode, i_sb, s_magic) == TMPFS_MAGIC)
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || inode_in_memory(inode))
 		return false;
 	seen = bpf_map_lookup_elem(&named, file);
 	return seen && seen->used;
