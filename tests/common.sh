@@ -21,7 +21,7 @@ PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common n
 # runs.
 PACKAGES_SLURM=(munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd)
 # A real loader of training data: half a gigabyte.
-PACKAGES_TORCH=(python3-torch)
+PACKAGES_TORCH=(python3-pil python3-torch)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)
 PACKAGES_CLANG=(clang-14 clang-16 clang-19)
 # libFuzzer and the sanitizers of Debian's default clang.

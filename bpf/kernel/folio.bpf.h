@@ -35,6 +35,12 @@ static __always_inline bool folio_uptodate(struct folio *f)
 	return folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_uptodate) & 1;
 }
 
+/* A page of a file in memory (inode_in_memory()), by its flags, which are needed anyway. */
+static __always_inline bool folio_swaps(struct folio *f)
+{
+	return folio_flags(f) >> bpf_core_enum_value(enum pageflags, PG_swapbacked) & 1;
+}
+
 /* _nr_pages since 6.13, _folio_nr_pages since 6.0; a page has its order in the second page. */
 static __always_inline __u64 folio_pages(struct folio *f)
 {

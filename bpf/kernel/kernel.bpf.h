@@ -397,6 +397,7 @@ enum mapping_flags {
 enum pageflags {
 	PG_uptodate,
 	PG_head,
+	PG_swapbacked,
 };
 
 #pragma clang attribute pop

@@ -108,7 +108,7 @@ GLOBAL int map_pages(struct live *l, __u64 mapping, __u64 first, __u64 last)
 	struct file_row *row;
 	__u64 eof;
 
-	if (!l || !inode_counts(inode) || !READ(inode, i_size))
+	if (!l || !inode_counts(inode) || inode_in_memory(inode) || !READ(inode, i_size))
 		return 0;
 	fault_open(l, inode, NO_PAGE);
 	eof = (READ(inode, i_size) - 1) >> page_shift;

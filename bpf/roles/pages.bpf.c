@@ -18,7 +18,7 @@ int BPF_PROG(page_add_tp, struct folio *folio)
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(page_delete_tp, struct folio *folio)
 {
-	return WITH_LIVE(l, EV_DELETE, folio_deleted(l, ctx, folio));
+	return WITH_LIVE(l, EV_DELETE, folio_swaps(folio) ? 0 : folio_deleted(l, ctx, folio));
 }
 
 /* Reclaim scopes: pages deleted inside them are charged to them. */

@@ -28,7 +28,7 @@ static __always_inline bool read_may_sleep(const struct task_state *s, __u64 sys
 static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr)
 {
 	struct file *file = file_of_fd(CAST(task_struct, l->task), fd);
-	__u64 seen = l->s.read_id == syscr ? l->s.read_inode : 0, magic;
+	__u64 seen = l->s.read_id == syscr ? l->s.read_inode : 0;
 	struct inode *inode;
 
 	if (!file)
@@ -41,9 +41,8 @@ static __always_inline __u64 read_waits_in(struct live *l, __u32 fd, __u64 syscr
 	inode = READ(file, f_mapping, host);
 	if (seen && seen == (__u64)inode)
 		return seen;
-	magic = READ(inode, i_sb, s_magic);
 	if (READ(file, f_flags) & O_DIRECT || !READ(inode, i_mapping, nrpages) ||
-	    magic == TMPFS_MAGIC || !inode_counts(inode))
+	    inode_in_memory(inode) || !inode_counts(inode))
 		return 0;
 	return addr_of(l, inode);
 }

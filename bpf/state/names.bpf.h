@@ -456,14 +456,13 @@ static __always_inline void names_open(__u64 task, __u32 job)
 }
 
 /* The job that used the file last: its evicted pages count for the job, whichever task brought them
- * in; with many jobs, only those that none of them brought in.
- * Pages of a block device are mostly metadata of other files, and those of shared memory are not
- * counted when they are added. */
+ * in; with many jobs, only those that none of them brought in. Pages of a block device are mostly
+ * metadata of other files. */
 static __always_inline __u32 file_used_by(struct inode *inode, const struct file_key *file)
 {
 	struct name_seen *seen;
 
-	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || READ(inode, i_sb, s_magic) == TMPFS_MAGIC)
+	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || inode_in_memory(inode))
 		return JOB_OTHERS;
 	seen = bpf_map_lookup_elem(&named, file);
 	return seen && (!many_jobs() || job_is_live(seen->used)) ? seen->used : JOB_OTHERS;

@@ -62,6 +62,13 @@ static __always_inline bool inode_counts(struct inode *inode)
 	return type == S_IFREG || type == S_IFBLK;
 }
 
+/* Shared memory and files of tmpfs: some of their faults and the removal of their pages pass hooks
+ * of the page cache, their reads and the arrival of their pages do not. So nothing is counted. */
+static __always_inline bool inode_in_memory(struct inode *inode)
+{
+	return READ(inode, i_sb, s_magic) == TMPFS_MAGIC;
+}
+
 /* *ret_new is set if it was created now: the caller may send the file's name. NULL only if even
  * the rest row is missing, which user space creates before each switch. */
 static __noinline struct file_row *shared_row(const struct file_key *file, __u32 job,

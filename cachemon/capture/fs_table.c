@@ -24,7 +24,7 @@ struct fs_table {
 	char *proc_root;
 	unsigned int direct; /* as plan/fs_cover.h says */
 	size_t nr, last;
-	size_t unmounted;
+	bool look; /* a filesystem without a known mount may have one now */
 	struct entry entries[FILESYSTEMS_MAX];
 	struct sample_filesystem list[FILESYSTEMS_MAX];
 };
@@ -72,7 +72,7 @@ static struct entry *find_entry(struct fs_table *t, uint32_t dev)
 	t->list[t->nr].dev = dev;
 	t->entries[t->nr].super_dev = dev;
 	t->entries[t->nr].direct = t->direct;
-	t->unmounted++;
+	t->look = true;
 	t->last = t->nr;
 	return &t->entries[t->nr++];
 }
@@ -92,6 +92,7 @@ void fs_table_see(struct fs_table *t, uint32_t dev, const struct name_record *re
 		e->direct |= FS_SUBVOLUMES_AS_ONE;
 	if (rec->tgid)
 		e->pid = rec->tgid;
+	t->look |= strcmp(e->type, FS_BLOCK_DEVICE) != 0;
 }
 
 /* Prefers the whole filesystem to a directory of it, then the shortest name. */
@@ -119,7 +120,6 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 	snprintf(e->type, sizeof(e->type), "%s", fs->type);
 	t->list[i].cover = fs_cover_name(fs->cover);
 	e->mounted = true;
-	t->unmounted--;
 	free(fs);
 }
 
@@ -159,8 +159,9 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 {
 	char pid[16];
 
-	if (t->unmounted)
+	if (t->look)
 		look_at_mounts(t, "self");
+	t->look = false;
 	for (size_t i = 0; i < t->nr; i++) {
 		struct entry *e = &t->entries[i];
 

@@ -71,8 +71,8 @@ static const struct option_spec options[] = {
 	  0},
 	 VALUE_CHOICE},
 	{{"interval", OPT_INTERVAL, "DUR", 0,
-	  "Length of an interval, 100ms to 1h (default: 250ms for runs of up to two minutes, else "
-	  "1s; with --live 1s)",
+	  "Length of an interval, 100ms to 1h (default: 250ms for runs of up to two minutes, or of "
+	  "up to 20s if they exceed the budget, else 1s; with --live 1s)",
 	  0},
 	 VALUE_DURATION},
 	{{"duration", OPT_DURATION, "DUR", 0, "Stop watching after this time; CMD continues", 0},

@@ -23,6 +23,7 @@ struct machine_facts {
 	uint64_t page_size;
 	pid_t pid; /* whose cgroup is looked up again; 0: none, or it has ended */
 	unsigned long long pid_started; /* another process may get the number */
+	char *pid_cgroups;		/* its /proc/PID/cgroup when it was last looked up */
 	bool has_cgroup;
 	struct memory_cgroup cgroup;
 	struct job_oom oom;
@@ -103,6 +104,7 @@ void machine_facts_free(struct machine_facts *f)
 	if (!f)
 		return;
 	free(f->root);
+	free(f->pid_cgroups);
 	free(f->reads_at_start);
 	free(f);
 }
@@ -222,6 +224,17 @@ static void device_read(const struct machine_facts *f, const struct sample_files
 					    : d->max_sectors_kb * 1024 / (int64_t)f->page_size;
 }
 
+/* Whether the process is in other cgroups than at the last call; true if that is unknown. */
+static bool has_moved(struct machine_facts *f)
+{
+	char *now = machine_text(f, "/proc/%d/cgroup", (int)f->pid);
+	bool moved = !now || !f->pid_cgroups || strcmp(now, f->pid_cgroups) != 0;
+
+	free(f->pid_cgroups);
+	f->pid_cgroups = now;
+	return moved;
+}
+
 const struct sample_machine *
 machine_facts_take(struct machine_facts *f, const struct sample_filesystem *filesystems, size_t nr)
 {
@@ -234,7 +247,7 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	/* The process may have been moved; if it has ended, its last cgroup stays. */
 	if (f->pid && started(f, f->pid) != f->pid_started)
 		f->pid = 0;
-	if (f->pid)
+	if (f->pid && has_moved(f))
 		machine_facts_of_process(f, f->pid);
 	if (f->has_cgroup || *f->cgroup.dir)
 		job_limit_read(&f->cgroup, &m->limit);

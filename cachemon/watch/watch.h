@@ -15,9 +15,10 @@
 enum { WATCH_INCOMPLETE = 123 };
 
 /* A short run needs enough intervals for a comparison with another one. */
-#define WATCH_FINE_NS	  250000000ULL
-#define WATCH_FINE_FOR_NS 120000000000ULL
-#define WATCH_COARSE_NS	  1000000000ULL
+#define WATCH_FINE_NS	    250000000ULL
+#define WATCH_FINE_FOR_NS   120000000000ULL
+#define WATCH_FINE_LEAST_NS 20000000000ULL /* if the run exceeds its overhead budget */
+#define WATCH_COARSE_NS	    1000000000ULL
 
 struct watch_options {
 	const char *job;
@@ -28,7 +29,7 @@ struct watch_options {
 	double max_overhead; /* share of the job's CPU time, 0..1 */
 	bool overhead_given;
 	bool advice_calls;
-	uint64_t interval_ns; /* 0: WATCH_FINE_NS, and WATCH_COARSE_NS after WATCH_FINE_FOR_NS */
+	uint64_t interval_ns; /* 0: WATCH_FINE_NS, WATCH_COARSE_NS once the run is long */
 	uint64_t duration_ns; /* 0: until the job ends */
 	bool live;	      /* the full screen, not only a line */
 	bool until_eof;	      /* standard input */

@@ -7,9 +7,9 @@
 
 #include "cachemon/watch/watch_run.h"
 
-/* Samples between two writes of the sums of files, after rows of intervals were dropped: a
- * reader, or a killed run, has sums of that age. The job's sums are always written. */
-enum { FILE_SUMS_EVERY = 10 };
+/* Time between two writes of the sums of files, after rows of intervals were dropped: a reader, or
+ * a killed run, has sums of that age. The job's sums are always written. */
+#define FILE_SUMS_NS 10000000000ULL
 
 /* A round finds processes that were forked before the previous round had named their parent; two
  * rounds usually suffice. */
@@ -158,14 +158,32 @@ static void make_page_room(struct watch_run *run)
 	}
 }
 
-/* Once a run is no longer short, all of it is stored in longer intervals. */
+static bool over_budget(const struct watch_run *run)
+{
+	return run->o->level != LEVEL_FULL && run->own_share > run->o->max_overhead;
+}
+
+/* Once a run is no longer short, all of it is stored in longer intervals. That is sooner for a run
+ * that exceeds its budget, because each sample has its cost. */
 static void coarsen(struct watch_run *run)
 {
-	if (run->o->interval_ns || run->interval_ns == WATCH_COARSE_NS ||
-	    run->elapsed_ns < WATCH_FINE_FOR_NS)
+	uint64_t fine_ns = over_budget(run) ? WATCH_FINE_LEAST_NS : WATCH_FINE_FOR_NS;
+
+	if (run->o->interval_ns || run->interval_ns == WATCH_COARSE_NS || run->elapsed_ns < fine_ns)
 		return;
 	run->interval_ns = WATCH_COARSE_NS;
 	store_coarsen(run->store, WATCH_COARSE_NS);
+}
+
+/* Whether the sums of files are written with a later sample. */
+static bool file_sums_wait(struct watch_run *run, const struct sample *s, bool last)
+{
+	bool due = run->elapsed_ns - run->file_sums_ns >= FILE_SUMS_NS;
+
+	if (s->no_file_rows && !last && !run->store_complained && !due)
+		return true;
+	run->file_sums_ns = run->elapsed_ns;
+	return false;
 }
 
 /* Takes the marks that were there before the sample: the sample has what the job did before
@@ -221,8 +239,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	 * rows. */
 	watch_traces_see(run, &s, last);
 	s.no_file_rows = !watch_writes_file_rows(run, s.duration_ns);
-	s.file_sums_wait =
-		s.no_file_rows && !last && !run->store_complained && run->samples % FILE_SUMS_EVERY;
+	s.file_sums_wait = file_sums_wait(run, &s, last);
 	if (run->marks)
 		take_marks(run, &s, waiting, last);
 	watch_write(run, &s);

@@ -55,6 +55,7 @@ struct watch_run {
 	uint64_t interval_ns;		 /* length of the next sample's interval */
 	uint64_t elapsed_ns, read_on_ns; /* sums over all samples */
 	uint64_t samples;
+	uint64_t file_sums_ns; /* elapsed_ns when the sums of files were last written */
 
 	/* own cost since the start */
 	uint64_t events0[JOB_NR][EV_NR], cpu0_ns;

@@ -307,23 +307,32 @@ def runs_that_do_not_compare(world, stack):
     world.tool.run("compare", "--db", world.db, str(one), str(failed), status=1)
 
 
-@part.case
-def intervals_of_a_long_run(world, stack):
-    """After two minutes all intervals are of a second, the earlier ones too, and no count is
-    lost."""
+def merged_intervals(world, stack, seconds, *options):
+    """All intervals are of a second, the earlier ones too, and no count is lost."""
     if not part.full:
         raise Skipped("with CACHEMON_FULL=1")
-    w = world.tool.watch(stack, ("--duration", "125s"), [sys.executable, "-c", JOB, world.file, "126", "coin"])
+    w = world.tool.watch(stack, ("--duration", f"{seconds}s", *options),
+                         [sys.executable, "-c", JOB, world.file, str(seconds + 1), "coin"])
     report, job, _ = w.end()
     equal("interval, s", report["run"]["interval_s"], 1)
     with contextlib.closing(sqlite3.connect(w.db)) as db:
         nr, total, rolled, misses = db.execute(
             "SELECT count(*), sum(duration_ns) / 1e9, max(rolled), sum(x.misses) FROM interval i JOIN job_interval x "
             "ON x.interval_id = i.id JOIN job j ON j.id = x.job_id WHERE slot = 1").fetchone()
-    check(120 <= nr <= 130, f"{nr} intervals")
+    check(seconds - 5 <= nr <= seconds + 5, f"{nr} intervals")
     check(abs(total - report["run"]["duration_s"]) < 0.001, f"intervals of {total} s")
     check(rolled >= 4, f"at most {rolled} intervals in one")
     equal("misses of the intervals", misses, job["totals"]["misses"])
+
+
+@part.case
+def intervals_of_a_long_run(world, stack):
+    merged_intervals(world, stack, 125)
+
+
+@part.case
+def intervals_of_a_run_over_its_budget(world, stack):
+    merged_intervals(world, stack, 45, "--max-overhead", "0.01%")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import errno
 import json
 import mmap
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine, reader, reads  # noqa: E402
+from syslib import machine, reader, reads, tracefs  # noqa: E402
 from syslib.fscase import (BYTES, FIGURES, Reader, World, adds_up,  # noqa: E402
                            against_the_kernel, asynchronous_is_counted, cached_is_exact,
                            direct_is_counted, every_direct_read, fill, is_covered, measured,
@@ -26,6 +27,9 @@ from syslib.reads import PAGE  # noqa: E402
 ME = os.path.abspath(__file__)
 
 part = Part(__doc__)
+
+TMPFS_MB = 512
+ORDER = re.compile(r" order=(\d+)")
 
 
 def disk(world, stack, kind, options=()):
@@ -234,6 +238,52 @@ def tmpfs_is_outside(world, stack):
     path = fill(f"{mount}/data")
     is_covered(world, path, "tmpfs", "cache-bypassed", "memory")
     past_the_hooks(world, stack, "cached", path)
+
+
+def evicted(job):
+    return sum(n or 0 for n in job["totals"]["evicted_pages"].values())
+
+
+@part.case
+def pages_of_tmpfs_are_never_evicted(world, stack):
+    """The oracle is the kernel's tracepoint: pages of all other filesystems that left the cache."""
+    mount = machine.mount(stack, "-t", "tmpfs", "none", world.place("tmpfs_gone"))
+    device = os.stat(mount).st_dev
+    number = os.major(device) << 20 | os.minor(device)
+    elsewhere = tracefs.Instance("elsewhere", os.getpid(), {tracefs.DELETE: f"s_dev != {number}"})
+    stack.callback(elsewhere.end)
+    with open(f"{mount}/data", "wb") as f:
+        f.write(bytes(TMPFS_MB << 20))
+    watch = world.tool.watch(stack, ["--level", "full"], ["truncate", "-s", "0", f"{mount}/data"])
+    watch.finish()
+    equal("status", watch.process.returncode, 0)
+    report, job = world.tool.report(watch.db)
+    left = sum(1 << int(m[1]) for m in map(ORDER.search, elsewhere.lines()) if m)
+    others = next(j for j in report["jobs"] if j["name"] == "(others)")
+    check(evicted(others) + evicted(job) <= left,
+          f"{evicted(others)} + {evicted(job)} evicted pages; {left} left the cache elsewhere")
+
+
+TOUCH = """
+import mmap, sys
+with open(sys.argv[1], "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+    sum(m[at] for at in range(0, len(m), 4096))
+"""
+
+
+@part.case
+def faults_of_tmpfs_are_not_counted(world, stack):
+    """The same program on a file of a disk shows that its faults would be seen."""
+    def faults(path):
+        watch = world.tool.watch(stack, ["--level", "full"], [sys.executable, "-c", TOUCH, path])
+        watch.finish()
+        equal("status", watch.process.returncode, 0)
+        files = [f for f in world.tool.report(watch.db)[1]["files"] if f["path"] == path]
+        return sum(sum(f["totals"]["faults"].values()) for f in files)
+
+    mount = machine.mount(stack, "-t", "tmpfs", "none", world.place("tmpfs_mapped"))
+    check(faults(fill(world.place("mapped"))), "faults of a file on a disk")
+    equal("faults of the file in memory", faults(fill(f"{mount}/data")), 0)
 
 
 @part.case
