@@ -43,5 +43,15 @@ def shared(case):
     return done.stdout.strip()
 
 
+@part.case("programs that can count only one job: refused in a line")
+def refused(case):
+    program = case.helper("many_jobs", *capture_flags(case.cachemon))
+    done = subprocess.run([program, case.dir, *directories(case)], capture_output=True, text=True,
+                          check=False, timeout=BOUND_S, env={**os.environ, "CACHEMON_PROBES": "probe"})
+    lines = done.stderr.splitlines()
+    expect(done.returncode == 1 and len(lines) == 1 and "only one job at a time" in lines[0],
+           f"status {done.returncode}: {done.stderr.strip()}")
+
+
 if __name__ == "__main__":
     part.main()
