@@ -17,6 +17,8 @@ from faultlib.watch import BOUND_S  # noqa: E402
 
 part = Part("many_jobs", __doc__)
 
+# The helper's exit status if the kernel evicted pages of its own accord.
+DISTURBED, ATTEMPTS = 75, 5
 HIERARCHIES = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 
 
@@ -36,9 +38,12 @@ def directories(case):
 
 @part.case("jobs that share pages and blocks, a slot that is used again, eight jobs at once")
 def shared(case):
-    program = case.helper("many_jobs", *capture_flags(case.cachemon))
-    done = subprocess.run([program, case.dir, *directories(case)], capture_output=True, text=True,
-                          check=False, timeout=BOUND_S)
+    program, places = case.helper("many_jobs", *capture_flags(case.cachemon)), directories(case)
+    for _ in range(ATTEMPTS):
+        done = subprocess.run([program, case.dir, *places], capture_output=True, text=True, check=False,
+                              timeout=BOUND_S)
+        if done.returncode != DISTURBED:
+            break
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
     return done.stdout.strip()
 
