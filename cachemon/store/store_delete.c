@@ -72,72 +72,74 @@ static int note_going(sqlite3 *db, const int64_t *ids, size_t nr)
 }
 
 /* Inside the transaction. A text in err: nothing may be deleted. */
-static int delete_each(struct store *st, const int64_t *ids, size_t nr, struct errtext *err)
+static int delete_each(struct store_file *f, const int64_t *ids, size_t nr, int *ret_rc,
+		       struct errtext *err)
 {
 	int64_t open = 0, missing = 0;
+	int rc;
 
-	st->rc = writer_mark_cut(st->db);
-	if (!st->rc)
-		st->rc = rows_first(st->db, "SELECT count(*) FROM run WHERE state = 'open'", &open);
-	if (!st->rc && open)
+	rc = writer_mark_cut(f->db);
+	if (!rc)
+		rc = rows_first(f->db, "SELECT count(*) FROM run WHERE state = 'open'", &open);
+	if (!rc && open)
 		return errtext_set(err, -EBUSY,
 				   "a run of %s is being written, so nothing was deleted; try "
 				   "again when it has ended",
-				   st->path);
-	if (!st->rc)
-		st->rc = note_going(st->db, ids, nr);
-	if (!st->rc)
-		st->rc = rows_first(st->db,
-				    "SELECT id FROM temp.going WHERE id NOT IN (SELECT id FROM "
-				    "main.run) LIMIT 1",
-				    &missing);
-	if (!st->rc && missing)
+				   f->path);
+	if (!rc)
+		rc = note_going(f->db, ids, nr);
+	if (!rc)
+		rc = rows_first(f->db,
+				"SELECT id FROM temp.going WHERE id NOT IN (SELECT id FROM "
+				"main.run) LIMIT 1",
+				&missing);
+	if (!rc && missing)
 		return errtext_set(err, -ENOENT,
-				   "%s has no run %" PRId64 ", so nothing was deleted", st->path,
+				   "%s has no run %" PRId64 ", so nothing was deleted", f->path,
 				   missing);
-	if (!st->rc)
-		st->rc = delete_of(st->db, "run", "id IN (SELECT id FROM temp.going)");
+	if (!rc)
+		rc = delete_of(f->db, "run", "id IN (SELECT id FROM temp.going)");
+	*ret_rc = rc;
 	return 0;
 }
 
-static int delete_runs(struct store *st, const int64_t *ids, size_t nr, struct errtext *ret_note,
-		       struct errtext *err)
+static int delete_runs(struct store_file *f, const int64_t *ids, size_t nr,
+		       struct errtext *ret_note, struct errtext *err)
 {
-	int ret = store_open_existing(st, err);
+	int ret = store_open_existing(f, err), rc;
 
 	if (ret)
 		return ret;
-	st->rc = sqlite3_exec(st->db, "PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE", NULL, NULL,
-			      NULL);
-	if (!st->rc)
-		ret = delete_each(st, ids, nr, err);
+	rc = sqlite3_exec(f->db, "PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
+	if (!rc)
+		ret = delete_each(f, ids, nr, &rc, err);
 	if (ret)
-		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+		sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	else
-		ret = store_finish(st, "delete from", NULL, err);
-	db_renew(st->db);
-	sqlite3_limit(st->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
+		ret = store_commit(f, rc, "delete from", NULL, err);
+	db_renew(f->db);
+	sqlite3_limit(f->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
 	if (!ret &&
-	    sqlite3_exec(st->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))
+	    sqlite3_exec(f->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))
 		errtext_set(ret_note, 0, "the freed space was not returned to the filesystem: %s",
-			    sqlite3_errmsg(st->db));
+			    sqlite3_errmsg(f->db));
 	return ret;
 }
 
 int store_delete_runs(const struct store_config *c, const int64_t *ids, size_t nr,
 		      struct errtext *ret_note, struct errtext *err)
 {
-	struct store st = {
+	struct store_file f = {
 		.path = (char *)c->path,
 		.as = c->as,
 		.limits = c->limits ? *c->limits : store_limits_default(),
 	};
-	int ret = store_enter(&st, err);
+	int ret = store_enter(&f, err);
 
 	if (ret)
 		return ret;
-	ret = delete_runs(&st, ids, nr, ret_note, err);
-	sqlite3_close(st.db);
-	store_leave(&st);
+	ret = delete_runs(&f, ids, nr, ret_note, err);
+	sqlite3_close(f.db);
+	store_leave(&f);
 	return ret;
 }

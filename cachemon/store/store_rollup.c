@@ -110,9 +110,9 @@ static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint
 	if (t->target && t->bucket == c.start_ns / bucket_ns) {
 		merge_interval(st, t->target, c.id);
 	} else {
-		const int64_t trim[] = {t->target, st->limits.file_rows};
-		const int64_t trim_directories[] = {t->target, st->limits.directory_rows};
-		const int64_t trim_processes[] = {t->target, st->limits.process_rows};
+		const int64_t trim[] = {t->target, st->file->limits.file_rows};
+		const int64_t trim_directories[] = {t->target, st->file->limits.directory_rows};
+		const int64_t trim_processes[] = {t->target, st->file->limits.process_rows};
 
 		if (t->target) {
 			run_ids(st, S_MERGE_TRIM, trim, 2);
@@ -143,7 +143,7 @@ void store_coarsen(struct store *st, uint64_t interval_ns)
 {
 	st->coarse_ns = interval_ns;
 	st->fine_end_ns = st->duration_ns;
-	st->full_ns = rollup_full_ns(&st->limits, interval_ns);
+	st->full_ns = rollup_full_ns(&st->file->limits, interval_ns);
 }
 
 /* false: no rows left. */
@@ -165,7 +165,7 @@ void rollup_coarsen(struct store *st)
 
 void rollup_step(struct store *st)
 {
-	const struct store_limits *limits = &st->limits;
+	const struct store_limits *limits = &st->file->limits;
 	uint64_t old_ns = time_before(st->duration_ns, limits->keep_ns);
 	uint64_t young_ns = time_before(st->duration_ns, st->full_ns);
 	uint64_t finished_ns;
