@@ -11,7 +11,7 @@
 
 enum { FILE_MAX = 1 << 16 };
 
-/* Who can change the file can make root write anywhere. */
+/* A user who can change the file can make root write anywhere. */
 static int check_owner(const char *file, int fd, struct errtext *err)
 {
 	struct stat sb;

@@ -11,17 +11,18 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_impl.h"
 
-static int delete_of(sqlite3 *db, const char *table, const char *which);
-
-/* The tables whose rows refer to rows of this one, by the schema. */
+/* The tables whose rows refer to rows of this one, by the schema. A row of an interval is found by
+ * its interval alone, for which it has an index. */
 static int delete_below(sqlite3 *db, const char *table, const char *which)
 {
 	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db,
-				    "SELECT m.name, f.\"from\" FROM main.sqlite_schema m, "
-				    "pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND "
-				    "f.\"table\" = ?1 AND f.on_delete = 'CASCADE'",
-				    -1, &stmt, NULL);
+	int rc = sqlite3_prepare_v2(
+		db,
+		"SELECT m.name, f.\"from\" FROM main.sqlite_schema m, "
+		"pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND "
+		"f.\"table\" = ?1 AND f.on_delete = 'CASCADE' AND (f.\"from\" = 'interval_id' OR "
+		"NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'interval_id'))",
+		-1, &stmt, NULL);
 
 	if (!rc)
 		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
@@ -31,14 +32,14 @@ static int delete_below(sqlite3 *db, const char *table, const char *which)
 		rc = text_print(&below, "%s IN (SELECT id FROM %s WHERE %s)",
 				(const char *)sqlite3_column_text(stmt, 1), table, which)
 			     ? SQLITE_NOMEM
-			     : delete_of(db, (const char *)sqlite3_column_text(stmt, 0), below);
+			     : delete_rows(db, (const char *)sqlite3_column_text(stmt, 0), below);
 	}
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* SQLite would search for child rows of each single row, mostly without an index. */
-static int delete_of(sqlite3 *db, const char *table, const char *which)
+int delete_rows(sqlite3 *db, const char *table, const char *which)
 {
 	_cleanup_free_ char *sql = NULL;
 	int rc = delete_below(db, table, which);
@@ -98,7 +99,7 @@ static int delete_each(struct store_file *f, const int64_t *ids, size_t nr, int 
 				   "%s has no run %" PRId64 ", so nothing was deleted", f->path,
 				   missing);
 	if (!rc)
-		rc = delete_of(f->db, "run", "id IN (SELECT id FROM temp.going)");
+		rc = delete_rows(f->db, "run", "id IN (SELECT id FROM temp.going)");
 	*ret_rc = rc;
 	return 0;
 }

@@ -112,6 +112,12 @@ uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns)
 void rollup_step(struct store *st);
 /* Completes what store_coarsen() began. */
 void rollup_coarsen(struct store *st);
+/* Continues to merge a run that has ended, nr rows at most; false: it is merged. */
+bool rollup_ended(struct store *st, struct tier *t, uint64_t bucket_ns, unsigned int nr);
+
+/* store_delete.c: inside a transaction, with foreign_keys off. Rows of main.TABLE, and the rows of
+ * other tables that belong to them. An SQLite code. */
+int delete_rows(sqlite3 *db, const char *table, const char *which);
 
 /* store_writer.c: an SQLite code */
 int writer_mark_cut(sqlite3 *db);

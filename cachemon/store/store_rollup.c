@@ -99,6 +99,21 @@ static void merge_interval(struct store *st, int64_t target, int64_t source)
 	run_ids(st, S_MERGE_DELETE, &source, 1);
 }
 
+/* Nothing more is merged into that row; 0: none. */
+static void trim(struct store *st, int64_t target)
+{
+	const struct store_limits *limits = &st->file->limits;
+	const int64_t files[] = {target, limits->file_rows};
+	const int64_t directories[] = {target, limits->directory_rows};
+	const int64_t processes[] = {target, limits->process_rows};
+
+	if (!target)
+		return;
+	run_ids(st, S_MERGE_TRIM, files, 2);
+	run_ids(st, S_MERGE_TRIM_DIRECTORIES, directories, 2);
+	run_ids(st, S_MERGE_TRIM_PROCESSES, processes, 2);
+}
+
 /* Merges one row that ended before end_ns into the row of its bucket, or makes it the first of a
  * new bucket. false: no row. */
 static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns)
@@ -110,15 +125,7 @@ static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint
 	if (t->target && t->bucket == c.start_ns / bucket_ns) {
 		merge_interval(st, t->target, c.id);
 	} else {
-		const int64_t trim[] = {t->target, st->file->limits.file_rows};
-		const int64_t trim_directories[] = {t->target, st->file->limits.directory_rows};
-		const int64_t trim_processes[] = {t->target, st->file->limits.process_rows};
-
-		if (t->target) {
-			run_ids(st, S_MERGE_TRIM, trim, 2);
-			run_ids(st, S_MERGE_TRIM_DIRECTORIES, trim_directories, 2);
-			run_ids(st, S_MERGE_TRIM_PROCESSES, trim_processes, 2);
-		}
+		trim(st, t->target);
 		t->target = c.id;
 		t->bucket = c.start_ns / bucket_ns;
 	}
@@ -182,4 +189,14 @@ void rollup_step(struct store *st)
 	finished_ns = st->tiers[TIER_MINUTE].bucket * limits->minute_ns;
 	tier_step(st, &st->tiers[TIER_QUARTER], limits->quarter_ns,
 		  old_ns < finished_ns ? old_ns : finished_ns);
+}
+
+bool rollup_ended(struct store *st, struct tier *t, uint64_t bucket_ns, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		if (!tier_step(st, t, bucket_ns, UINT64_MAX)) {
+			trim(st, t->target);
+			return false;
+		}
+	return true;
 }
