@@ -11,46 +11,21 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_impl.h"
 
-/* The tables whose rows refer to rows of this one, by the schema. A row of an interval is found by
- * its interval alone, for which it has an index. */
-static int delete_below(sqlite3 *db, const char *table, const char *which)
+static int delete_of(sqlite3 *db, const char *table, const char *which)
 {
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(
-		db,
-		"SELECT m.name, f.\"from\" FROM main.sqlite_schema m, "
-		"pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND "
-		"f.\"table\" = ?1 AND f.on_delete = 'CASCADE' AND (f.\"from\" = 'interval_id' OR "
-		"NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'interval_id'))",
-		-1, &stmt, NULL);
+	_cleanup_free_ char *sql = NULL;
 
-	if (!rc)
-		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		_cleanup_free_ char *below = NULL;
-
-		rc = text_print(&below, "%s IN (SELECT id FROM %s WHERE %s)",
-				(const char *)sqlite3_column_text(stmt, 1), table, which)
-			     ? SQLITE_NOMEM
-			     : delete_rows(db, (const char *)sqlite3_column_text(stmt, 0), below);
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	if (text_print(&sql, "DELETE FROM main.%s WHERE %s", table, which))
+		return SQLITE_NOMEM;
+	db_renew(db); /* one allowance per table of the schema, because each statement may read a
+		       * whole table */
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
 /* SQLite would search for child rows of each single row, mostly without an index. */
 int delete_rows(sqlite3 *db, const char *table, const char *which)
 {
-	_cleanup_free_ char *sql = NULL;
-	int rc = delete_below(db, table, which);
-
-	if (!rc && text_print(&sql, "DELETE FROM main.%s WHERE %s", table, which))
-		rc = SQLITE_NOMEM;
-	if (rc)
-		return rc;
-	db_renew(db); /* one allowance per table of the schema, because each statement may read a
-		       * whole table */
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+	return store_each_table(db, table, which, delete_of);
 }
 
 /* One statement per table, for any number of runs: most tables have no index by run or job. */

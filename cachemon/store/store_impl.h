@@ -115,6 +115,12 @@ void rollup_coarsen(struct store *st);
 /* Continues to merge a run that has ended, nr rows at most; false: it is merged. */
 bool rollup_ended(struct store *st, struct tier *t, uint64_t bucket_ns, unsigned int nr);
 
+/* store_tables.c: calls each for every table with rows that belong to rows of main.TABLE, by the
+ * schema, then for the table itself. which: the condition for their rows. A table may come twice.
+ * An SQLite code. */
+typedef int store_table_fn(sqlite3 *db, const char *table, const char *which);
+int store_each_table(sqlite3 *db, const char *table, const char *which, store_table_fn *each);
+
 /* store_delete.c: inside a transaction, with foreign_keys off. Rows of main.TABLE, and the rows of
  * other tables that belong to them. An SQLite code. */
 int delete_rows(sqlite3 *db, const char *table, const char *which);
