@@ -41,7 +41,7 @@ static const struct room {
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
 			   "cachemon/collector cachemon/metrics cachemon/run"},
-	{"cachemon/daemon", "cachemon/base cachemon/access cachemon/job"},
+	{"cachemon/daemon", "cachemon/base cachemon/access cachemon/db cachemon/job"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
