@@ -27,7 +27,6 @@ enum { OPT_REPORTS = OPT_OF_VERB, OPT_DELETE, OPT_KEEP, OPT_SINCE };
 enum { NAMES_MAX = 1000, PRINTED_MAX = 20 };
 
 #define SECOND_NS INT64_C(1000000000)
-#define DAY_NS	  (86400 * SECOND_NS)
 
 struct options {
 	struct report_args args;
@@ -43,8 +42,7 @@ struct options {
 static int64_t take_since(const char *arg, struct argp_state *state)
 {
 	static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"};
-	char days[16] = "", rest = '\0';
-	uint64_t ns = 0, nr = 0;
+	uint64_t ns = 0;
 	int64_t date_ns = 0;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -58,14 +56,9 @@ static int64_t take_since(const char *arg, struct argp_state *state)
 			return t < 0 ? INT64_MIN : INT64_MAX;
 		return date_ns;
 	}
-	if (sscanf(arg, "%15[0-9]d%c", days, &rest) == 1 && arg[strlen(days)] == 'd' &&
-	    !parse_u64(days, &nr)) {
-		if (__builtin_mul_overflow(nr, DAY_NS, &ns) || ns > INT64_MAX)
-			ns = INT64_MAX;
-	} else if (parse_duration(arg, &ns)) {
+	if (parse_age(arg, &ns))
 		usage_reject(state, "--since", arg,
 			     "a date such as 2026-11-23, or a time such as 7d or 12h");
-	}
 	return (int64_t)time(NULL) * SECOND_NS - (int64_t)ns;
 }
 

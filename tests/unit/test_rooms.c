@@ -37,9 +37,11 @@ static const struct room {
 	{"cachemon/collector",
 	 "cachemon/base cachemon/access cachemon/job cachemon/account cachemon/capture bpf"},
 	{"cachemon/metrics", "cachemon/base cachemon/figures"},
+	{"cachemon/run", "cachemon/access cachemon/job cachemon/plan cachemon/store"},
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
-			   "cachemon/collector cachemon/metrics"},
+			   "cachemon/collector cachemon/metrics cachemon/run"},
+	{"cachemon/daemon", "cachemon/base cachemon/access cachemon/db cachemon/job"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
