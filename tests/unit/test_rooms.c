@@ -41,7 +41,10 @@ static const struct room {
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
 			   "cachemon/collector cachemon/metrics cachemon/run"},
-	{"cachemon/daemon", "cachemon/base cachemon/access cachemon/db cachemon/job"},
+	{"cachemon/daemon",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan "
+	 "cachemon/account cachemon/db cachemon/store cachemon/capture cachemon/collector "
+	 "cachemon/run"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
@@ -82,7 +85,8 @@ static const struct room {
 	{"cachemon/selftest", "cachemon/base"},
 	{"cachemon/cmd",
 	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan cachemon/capture "
-	 "cachemon/watch cachemon/store cachemon/figures advisor/rules advisor/llm/http "
+	 "cachemon/watch cachemon/daemon cachemon/store cachemon/figures advisor/rules "
+	 "advisor/llm/http "
 	 "cachemon/model cachemon/render "
 	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
 	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
