@@ -596,14 +596,6 @@ static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *o
 	return true;
 }
 
-/* Moves the text of a builder into an arena. */
-static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
-{
-	_cleanup_free_ char *text = text_end(b);
-
-	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
-}
-
 /* Repeats until nothing changes: a path learned late may occur earlier in the text, and a path
  * may end at a new alias. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len)
@@ -614,10 +606,12 @@ const char *redact_text(struct redact *r, struct arena *a, const char *text, siz
 	     first = false) {
 		struct text_builder b;
 		FILE *out = text_begin(&b);
+		bool whole = out && put_redacted(r, made, first ? len : strlen(made), out);
 
 		before = made;
-		made = to_arena(a, &b,
-				out && put_redacted(r, made, first ? len : strlen(made), out));
+		made = text_end_in(&b, a);
+		if (!whole)
+			return NULL;
 	}
 	return made;
 }
@@ -642,7 +636,7 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 		fwrite(r->names[name].text + r->names[name].base, 1,
 		       r->names[name].len - r->names[name].base, out);
 	}
-	return to_arena(a, &b, true);
+	return text_end_in(&b, a);
 }
 
 size_t redact_alias_len(const struct redact *r, const char *text, size_t len)

@@ -34,8 +34,7 @@ void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const 
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
 		 const char *scope, const char *quality);
 /* A text in the pack's arena; "" if out of memory, which the arena notes. */
-const char *packer_format(struct packer *k, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define packer_format(k, ...) (arena_print(&(k)->p->arena, __VA_ARGS__) ?: "")
 /* A text with aliases, of at most this many bytes (0: unlimited), cut between words. */
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes);
 void packer_fact(struct packer *k, const char *text);

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
-#include "cachemon/base/cleanup.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/wording/pack_impl.h"
@@ -195,25 +193,6 @@ int pack_names(struct redact *names, const struct model *m)
 			for (const struct finding *f = &a->jobs[j].findings[i]; f; f = f->merged)
 				name_finding(&n, f);
 	return n.e;
-}
-
-const char *packer_format(struct packer *k, const char *fmt, ...)
-{
-	struct arena *a = &k->p->arena;
-	_cleanup_free_ char *text = NULL;
-	const char *ret = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (n < 0)
-		text = NULL;
-	else
-		ret = arena_bytes(a, text, (size_t)n).data;
-	a->failed |= !ret;
-	return ret ? ret : "";
 }
 
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes)

@@ -13,7 +13,6 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/text_builder.h"
 #include "cachemon/wording/pack_model.h"
 
 /* A question in progress. */
@@ -142,7 +141,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 /* NULL if there is no text. */
 static const char *keep_text(struct arena *a, const char *s)
 {
-	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
+	return s && *s ? arena_text(a, s) : NULL;
 }
 
 /* With names instead of aliases. */
@@ -158,14 +157,12 @@ static const char *named(const struct word *w, struct arena *a, const char *s)
 static const char *scope_of(const struct word *w, struct arena *a, const char *scope)
 {
 	size_t len = strcspn(scope, ":");
-	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < w->pack.nr_findings; i++) {
 		const struct pack_finding *f = &w->pack.findings[i];
 
 		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
-			return named(w, a,
-				     text_print(&text, "%s%s", f->id, scope + len) ? "" : text);
+			return named(w, a, arena_print(a, "%s%s", f->id, scope + len) ?: "");
 	}
 	return named(w, a, scope);
 }

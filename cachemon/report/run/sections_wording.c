@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/cleanup.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
@@ -52,12 +51,10 @@ const char *wording_line(struct wording *w)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	_cleanup_free_ char *text = NULL;
 
 	if (out)
 		say_line(out, w, false);
-	text = text_end(&b);
-	return text ? arena_bytes(&w->arena, text, b.len).data : NULL;
+	return text_end_in(&b, &w->arena);
 }
 
 /* "[E1, E4; prefetch-waste]": the evidence of a statement. */
