@@ -77,32 +77,26 @@ struct llm_args {
 	bool dry_run;
 	bool names; /* unredacted */
 	const char *question, *notes;
-	struct llm_config options;
-	bool given; /* an option that requires asked */
-};
-
-/* ARGP_ERR_UNKNOWN: not one of these options. At ARGP_KEY_END checks their combination. */
-error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state);
-
-/* A query in progress. */
-struct llm_place {
-	struct llm_args *o;
+	struct llm_config config; /* from the options; during the run from the environment too */
+	bool given;		  /* an option that requires asked */
 	/* Makes the output of the run, with arg this; NULL: a report. 0 or -errno with a text. */
 	int (*use)(void *arg, const struct model *m, struct errtext *err);
-	struct llm_config config;
 	struct word_how how;
 	struct wording wording;
 	int status; /* the answer is usable, if everything else went well */
 };
 
+/* ARGP_ERR_UNKNOWN: not one of these options. At ARGP_KEY_END checks their combination. */
+error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_state *state);
+
 /* Queries the model with the invoker's environment, or prints what would be sent. Returns the
  * exit status. An error in the environment only costs the model's text. */
-int llm_args_run(struct llm_place *p);
+int llm_args_run(struct llm_args *o);
 /* Saves question and answer; prints where, if not in the database. */
-void llm_args_keep(const struct llm_place *p, int64_t run_id);
+void llm_args_keep(const struct llm_args *o, int64_t run_id);
 
 /* A report, for usage_parse() and afterwards: returns the exit status. */
 error_t llm_report_parse(int key, char *arg, struct argp_state *state);
-int llm_report_show(struct llm_args *args);
+int llm_report_show(struct llm_args *o);
 
 #endif

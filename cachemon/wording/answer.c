@@ -71,13 +71,10 @@ static int write_tree(const void *content, FILE *out)
 static int write_answer(const void *content, FILE *out)
 {
 	const struct content *c = content;
-	struct doc d;
+	struct doc d = report_doc(c->format, out);
 
 	if (c->format == REPORT_JSON || c->format == REPORT_YAML)
 		return write_tree(c, out);
-	d = c->format == REPORT_HTML	   ? doc_html(out)
-	    : c->format == REPORT_MARKDOWN ? doc_markdown(out)
-					   : doc_text(out);
 	put_document(&d, c->m, c->w);
 	return doc_end(&d);
 }

@@ -220,9 +220,5 @@ int llm_request_body(const struct llm_config *config, const struct llm_prompt *p
 	const struct wire_shape shape = {config->api, config->json, false};
 	int r = wire_request(&shape, config->model ? config->model : "", prompt, ret_body);
 
-	if (r)
-		return errtext_set(err, r,
-				   r == -EINVAL ? "the schema of the answer is not JSON"
-						: "no memory for the request");
-	return 0;
+	return r ? errtext_set(err, r, "no memory for the request") : 0;
 }

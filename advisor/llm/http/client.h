@@ -46,7 +46,7 @@ struct llm_config {
 
 struct llm_prompt {
 	const char *system, *user;
-	const char *schema_name, *schema; /* JSON schema of the answer */
+	const char *schema_name, *schema; /* JSON schema of the answer, sent as it is */
 	unsigned int max_tokens;
 };
 

@@ -58,11 +58,10 @@ static bool add_message(cJSON *messages, const char *role, const char *text)
 }
 
 /* How the model is made to answer in JSON. Anthropic's API supports a schema or nothing. */
-static bool add_format(cJSON *root, const struct wire_shape *shape, const char *name,
-		       const cJSON *schema)
+static bool add_format(cJSON *root, const struct wire_shape *shape, const struct llm_prompt *prompt)
 {
 	bool openai = shape->api == LLM_OPENAI;
-	cJSON *format, *copy;
+	cJSON *format;
 
 	if (shape->json == LLM_JSON_NONE || (!openai && shape->json != LLM_JSON_SCHEMA))
 		return true;
@@ -75,19 +74,15 @@ static bool add_format(cJSON *root, const struct wire_shape *shape, const char *
 		return false;
 	if (openai) {
 		format = cJSON_AddObjectToObject(format, "json_schema");
-		if (!cJSON_AddStringToObject(format, "name", name) ||
+		if (!cJSON_AddStringToObject(format, "name", prompt->schema_name) ||
 		    !cJSON_AddTrueToObject(format, "strict"))
 			return false;
 	}
-	copy = cJSON_Duplicate(schema, true);
-	if (cJSON_AddItemToObject(format, "schema", copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	return cJSON_AddRawToObject(format, "schema", prompt->schema);
 }
 
 static bool fill_request(cJSON *root, const struct wire_shape *shape, const char *model,
-			 const struct llm_prompt *prompt, const cJSON *schema)
+			 const struct llm_prompt *prompt)
 {
 	bool openai = shape->api == LLM_OPENAI, told = shape->json == LLM_JSON_SCHEMA;
 	const char *limit = shape->completion_tokens ? "max_completion_tokens" : "max_tokens";
@@ -109,20 +104,16 @@ static bool fill_request(cJSON *root, const struct wire_shape *shape, const char
 	return messages && (!openai || add_message(messages, "system", system)) &&
 	       add_message(messages, "user", prompt->user) &&
 	       (!openai || cJSON_AddNumberToObject(root, limit, prompt->max_tokens)) &&
-	       cJSON_AddFalseToObject(root, "stream") &&
-	       add_format(root, shape, prompt->schema_name, schema);
+	       cJSON_AddFalseToObject(root, "stream") && add_format(root, shape, prompt);
 }
 
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body)
 {
-	_cleanup_json_ cJSON *schema = parse_json(prompt->schema, strlen(prompt->schema));
 	_cleanup_json_ cJSON *root = cJSON_CreateObject();
 	char *body = NULL;
 
-	if (!cJSON_IsObject(schema))
-		return -EINVAL;
-	if (root && fill_request(root, shape, model, prompt, schema))
+	if (root && fill_request(root, shape, model, prompt))
 		body = cJSON_PrintUnformatted(root);
 	if (!body)
 		return -ENOMEM;

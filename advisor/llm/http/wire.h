@@ -15,7 +15,7 @@ struct wire_shape {
 	bool completion_tokens; /* use "max_completion_tokens", because "max_tokens" was refused */
 };
 
-/* -EINVAL: the schema is not JSON. malloc'ed, NUL-terminated; always UTF-8 (escape_data()). */
+/* 0 or -ENOMEM. malloc'ed, NUL-terminated; always UTF-8 (escape_data()), if the schema is. */
 int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
 		 char **ret_body);
 
@@ -45,8 +45,8 @@ struct wire_reply {
 	struct wire_error error;
 };
 
-/* Parses the body of a reply with status 200; free ret in any case. -EBADMSG: not in the API's
- * format; -ENOMEM. */
+/* Parses the body of a reply with status 200; free ret in any case. -EBADMSG:
+ * not in the API's format; -ENOMEM. */
 int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wire_reply *ret);
 void wire_reply_free(struct wire_reply *r);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cachemon/base/text_builder.h"
@@ -132,18 +131,16 @@ static void put_spent(struct doc *d, const struct wording *w)
 
 void sections_wording_line(struct doc *d, const struct wording *w)
 {
+	size_t len = w->skipped ? strlen(w->skipped) : 0;
+	bool ended = len && strchr(".?!", w->skipped[len - 1]);
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	char *text;
 
-	if (out)
+	if (out) {
 		say_line(out, w, true);
-	text = text_end(&b);
-	if (!text)
-		d->failed = true;
-	else
-		doc_para(d, b.len && strchr(".?!", text[b.len - 1]) ? "%s" : "%s.", text);
-	free(text);
+		fputs(ended ? "" : ".", out);
+	}
+	doc_para_text(d, text_end(&b));
 }
 
 void sections_wording_end(struct doc *d, const struct wording *w)
