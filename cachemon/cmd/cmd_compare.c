@@ -90,9 +90,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int put_comparison(void *arg, FILE *out, struct errtext *err)
+static int put_comparison(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 {
-	return compare_show(arg, out, err);
+	struct compare_options *compare = arg;
+
+	compare->looks_like = looks_like;
+	return compare_show(compare, out, err);
 }
 
 static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)

@@ -239,11 +239,12 @@ struct explained {
 	bool markdown;
 };
 
-static int put_explained(void *arg, FILE *out, struct errtext *err)
+static int put_explained(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 {
 	const struct explained *e = arg;
 	struct doc d = e->markdown ? doc_markdown(out) : doc_text(out);
 
+	d.looks_like = looks_like;
 	doc_begin(&d, "%s: %s", e->id, e->rule ? e->rule->title : e->note->title);
 	if (e->note)
 		put_note(&d, e->note, e->rule, e->markdown);
