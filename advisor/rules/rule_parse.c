@@ -30,7 +30,7 @@ static const char *const key_names[KEY_NR] = {
 	"lever", "needs counters", "needs tables", "needs facts", "SPDX-License-Identifier",
 };
 
-const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
+static const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
 
 struct parser {
 	struct arena *arena;

@@ -126,28 +126,49 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 			    err);
 }
 
+/* The state of the roll-up, for a transaction that fails. */
+struct rollup_state {
+	struct tier tiers[TIER_NR];
+	uint64_t coarse_ns;
+};
+
+static struct rollup_state rollup_state_of(const struct store *st)
+{
+	struct rollup_state ret = {.coarse_ns = st->coarse_ns};
+
+	memcpy(ret.tiers, st->tiers, sizeof(ret.tiers));
+	return ret;
+}
+
+/* After a transaction: ret is its result. */
+static void settle(struct store *st, struct ledger *l, const struct rollup_state *was, int ret)
+{
+	traces_settle(st, !ret);
+	if (!ret) {
+		ledger_written(l);
+		return;
+	}
+	ledger_unwritten(l);
+	memcpy(st->tiers, was->tiers, sizeof(st->tiers));
+	st->coarse_ns = was->coarse_ns;
+}
+
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
 {
-	uint64_t coarse_ns = st->coarse_ns;
-	struct tier tiers[TIER_NR];
+	const struct rollup_state rollup = rollup_state_of(st);
 	int ret;
 
-	memcpy(tiers, st->tiers, sizeof(tiers));
 	note_sample(st, s);
 	ret = store_enter(st, err);
 	if (!ret) {
 		ret = write_interval(st, l, s, err);
 		store_leave(st);
 	}
-	traces_settle(st, !ret);
+	settle(st, l, &rollup, ret);
 	if (ret) {
-		ledger_unwritten(l);
-		memcpy(st->tiers, tiers, sizeof(tiers));
-		st->coarse_ns = coarse_ns;
 		st->intervals_lost++;
 		return ret;
 	}
-	ledger_written(l);
 	for (int slot = 0; slot < JOB_NR; slot++)
 		st->waits_stored[slot] = st->measured.counter[slot][C_stalls];
 	memset(st->gone, 0, sizeof(st->gone));
@@ -257,12 +278,9 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
+	const struct rollup_state rollup = rollup_state_of(st);
 	struct store_measured was = st->measured;
-	uint64_t coarse_ns = st->coarse_ns;
-	struct tier tiers[TIER_NR];
 	int ret;
-
-	memcpy(tiers, st->tiers, sizeof(tiers));
 
 	if (end->measured) {
 		st->measured = *end->measured;
@@ -273,14 +291,8 @@ int store_end(struct store *st, struct ledger *l, const struct store_end *end, s
 		ret = end_run(st, l, &was, end, err);
 		store_leave(st);
 	}
-	traces_settle(st, !ret);
-	if (ret) {
-		ledger_unwritten(l);
-		memcpy(st->tiers, tiers, sizeof(tiers));
-		st->coarse_ns = coarse_ns;
+	settle(st, l, &rollup, ret);
+	if (ret)
 		st->measured = was;
-		return ret;
-	}
-	ledger_written(l);
-	return 0;
+	return ret;
 }
