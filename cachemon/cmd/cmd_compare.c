@@ -126,13 +126,11 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_FORMAT("text|md|html|json"),
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
-	{{"per", OPT_PER, "work|job", 0,
-	  "work (default): divide each figure by the work that the run did; job: compare whole "
-	  "jobs, if all runs completed the same job",
-	  0},
-	 VALUE_CHOICE},
-	{{"any", OPT_ANY, NULL, 0, "Compare jobs even if their names or commands differ", 0},
-	 VALUE_NONE},
+	OPTION("per", OPT_PER, "work|job", VALUE_CHOICE,
+	       "work (default): divide each figure by the work that the run did; job: compare "
+	       "whole jobs, if all runs completed the same job"),
+	OPTION("any", OPT_ANY, NULL, VALUE_NONE,
+	       "Compare jobs even if their names or commands differ"),
 	OPTIONS_END,
 };
 
