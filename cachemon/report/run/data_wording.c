@@ -7,15 +7,11 @@ static void put_evidence(struct tree *t, const struct pack_evidence *e)
 {
 	tree_object(t, NULL);
 	tree_string(t, "key", e->key);
-	tree_text(t, "metric", e->metric);
-	if (e->is_text)
-		tree_text(t, "value", e->value);
-	else if (e->value)
-		tree_number(t, "value", e->value);
-	else
-		tree_null(t, "value");
-	tree_text(t, "unit", e->unit);
-	tree_text(t, "scope", e->scope);
+	data_evidence(t, &(struct evidence){.metric = e->metric,
+					    .unit = e->unit,
+					    .scope = e->scope,
+					    .value = e->value,
+					    .is_text = e->is_text});
 	tree_text(t, "shown", e->shown);
 	tree_string(t, "quality", *e->quality ? e->quality : NULL);
 	tree_end(t);
