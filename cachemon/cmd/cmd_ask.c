@@ -38,8 +38,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static int ask_question(void *arg, const struct model *m, struct errtext *err)
 {
 	struct llm_args *o = arg;
-	const struct answer_place to = {.format = o->args.report.format,
-					.path = o->args.report.out_path};
 	int e = word_model(m, &o->how, &o->wording, err);
 
 	if (e)
@@ -47,7 +45,7 @@ static int ask_question(void *arg, const struct model *m, struct errtext *err)
 	o->status = o->wording.skipped != NULL;
 	if (o->wording.skipped)
 		cmd_say(o->wording.skipped);
-	e = answer_write(m, &o->wording, &to, err);
+	e = answer_write(m, &o->wording, &o->args.report, err);
 	llm_args_keep(o, m->run.id);
 	return e;
 }

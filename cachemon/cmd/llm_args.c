@@ -93,11 +93,9 @@ static void print_problem(void *arg, const char *problem)
 
 void llm_args_keep(const struct llm_args *o, int64_t run_id)
 {
-	const struct answer_place place = {
-		.db = o->args.report.db, .run_id = run_id, .path = o->args.report.out_path};
 	struct errtext said = {0};
 
-	if (answer_keep(&o->wording, &place, &said))
+	if (answer_keep(&o->wording, &o->args.report, run_id, &said))
 		cmd_say(said.text);
 }
 

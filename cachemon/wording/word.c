@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "advisor/analysis/analysis.h"
+#include "advisor/llm/http/wire.h"
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
@@ -123,6 +124,15 @@ static struct llm_prompt wire_prompt(const struct word *w)
 				   LLM_TOKENS_OUT};
 }
 
+/* The body of the first request, byte for byte. */
+static int make_body(const struct word *w, const struct llm_prompt *prompt, char **ret_body,
+		     struct errtext *err)
+{
+	int e = wire_request(w->how->config, prompt, false, ret_body);
+
+	return e ? errtext_set(err, e, "no memory for the request") : 0;
+}
+
 int word_body(const struct model *m, const struct word_how *how, char **ret_body,
 	      size_t *ret_tokens, struct errtext *err)
 {
@@ -138,7 +148,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 	prompt = wire_prompt(&w);
 	*ret_tokens = w.prompt.tokens;
 	if (!e)
-		e = llm_request_body(how->config, &prompt, ret_body, err);
+		e = make_body(&w, &prompt, ret_body, err);
 	word_end(&w);
 	return e;
 }
@@ -231,7 +241,7 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 	const struct llm_prompt prompt = wire_prompt(w);
 	_cleanup_free_ char *body = NULL;
 	char hex[SHA256_DIGEST_STRING_LENGTH];
-	int e = llm_request_body(w->how->config, &prompt, &body, err);
+	int e = make_body(w, &prompt, &body, err);
 
 	if (e)
 		return e;

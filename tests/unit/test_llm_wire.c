@@ -34,33 +34,39 @@ static const struct llm_prompt prompt = {
 static void test_requests(void **state)
 {
 	static const struct {
-		struct wire_shape shape;
+		enum llm_api api;
+		enum llm_json json;
+		bool completion_tokens;
 		const char *want;
 	} cases[] = {
-		{{LLM_OPENAI, LLM_JSON_SCHEMA, false},
+		{LLM_OPENAI, LLM_JSON_SCHEMA, false,
 		 OPENAI_HEAD OPENAI_USER
 		 "\"max_tokens\":1500,\"stream\":false,\"response_format\":{\"type\":\"json_"
 		 "schema\","
 		 "\"json_schema\":{\"name\":\"advice\",\"strict\":true,\"schema\":{\"type\":"
 		 "\"object\"}}}}"},
-		{{LLM_OPENAI, LLM_JSON_OBJECT, true},
+		{LLM_OPENAI, LLM_JSON_OBJECT, true,
 		 OPENAI_HEAD ASKED OPENAI_USER
 		 "\"max_completion_tokens\":1500,\"stream\":false,\"response_format\":{\"type\":"
 		 "\"json_object\"}}"},
-		{{LLM_OPENAI, LLM_JSON_NONE, false},
+		{LLM_OPENAI, LLM_JSON_NONE, false,
 		 OPENAI_HEAD ASKED OPENAI_USER "\"max_tokens\":1500,\"stream\":false}"},
-		{{LLM_ANTHROPIC, LLM_JSON_SCHEMA, false},
+		{LLM_ANTHROPIC, LLM_JSON_SCHEMA, false,
 		 ANTHROPIC_HEAD ANTHROPIC_USER "\"stream\":false,\"output_config\":{\"format\":{"
 					       "\"type\":\"json_schema\",\"schema\":"
 					       "{\"type\":\"object\"}}}}"},
-		{{LLM_ANTHROPIC, LLM_JSON_NONE, false},
+		{LLM_ANTHROPIC, LLM_JSON_NONE, false,
 		 ANTHROPIC_HEAD ASKED ANTHROPIC_USER "\"stream\":false}"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *body = NULL;
 
-		assert_int_equal(wire_request(&cases[i].shape, "m", &prompt, &body), 0);
+		const struct llm_config config = {
+			.model = "m", .api = cases[i].api, .json = cases[i].json};
+
+		assert_int_equal(wire_request(&config, &prompt, cases[i].completion_tokens, &body),
+				 0);
 		assert_string_equal(body, cases[i].want);
 		free(body);
 	}

@@ -83,8 +83,4 @@ void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	     struct llm_answer *ret);
 void llm_answer_free(struct llm_answer *a);
 
-/* The body of the first attempt, byte for byte; malloc'ed. */
-int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt,
-		     char **ret_body, struct errtext *err);
-
 #endif

@@ -9,15 +9,10 @@
 
 #include "advisor/llm/http/client.h"
 
-struct wire_shape {
-	enum llm_api api;
-	enum llm_json json;
-	bool completion_tokens; /* use "max_completion_tokens", because "max_tokens" was refused */
-};
-
-/* 0 or -ENOMEM. malloc'ed, NUL-terminated; always UTF-8 (escape_data()), if the schema is. */
-int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
-		 char **ret_body);
+/* completion_tokens: use "max_completion_tokens", because "max_tokens" was refused. 0 or -ENOMEM.
+ * malloc'ed, NUL-terminated; always UTF-8 (escape_data()), if the schema is. */
+int wire_request(const struct llm_config *config, const struct llm_prompt *prompt,
+		 bool completion_tokens, char **ret_body);
 
 /* A server's error, in any of the known formats. */
 struct wire_error {
