@@ -30,8 +30,8 @@ struct redact *redact_new(bool on);
 void redact_free(struct redact *r);
 
 /*
- * Remembers a name; equal names get equal aliases. If there is no memory for one, redact_text()
- * returns NULL from then on. Left in texts: words of less than three bytes, numbers, text that
+ * Remembers a name; equal names get equal aliases. If there is no memory for one, every later call
+ * of redact_text() returns NULL. Left in texts: words of less than three bytes, numbers, text that
  * looks like a key ("E12"), and relative paths of lowercase letters only. A file's own name is
  * remembered too, unless it could be any word.
  */

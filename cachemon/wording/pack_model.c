@@ -210,7 +210,7 @@ void packer_add(struct packer *k, const struct pack_evidence *from)
 	e.key = packer_format(k, "E%zu", p->nr_evidence + 1);
 	if (e.value)
 		e.value = e.is_text ? packer_text(k, e.value, 0) : packer_format(k, "%s", e.value);
-	/* With the unit as given, which is no name. */
+	/* Before the unit gets aliases: a job may be called "pages". */
 	e.shown = pack_shown(k, &e);
 	e.metric = packer_text(k, e.metric, 0);
 	e.unit = packer_text(k, e.unit, 0);
