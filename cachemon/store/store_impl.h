@@ -48,11 +48,15 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: unknown */
 	uint64_t marks_dropped;
-	struct tier tiers[TIER_NR];
-	uint64_t coarse_ns, fine_end_ns; /* 0: the length of intervals did not change */
-	struct traces *traces;		 /* NULL: absent */
-	const char *no_traces;		 /* the reason, until it is written */
-	const char *gone[C_NR];		 /* why it is no longer measured, until that is written */
+	/* Restored if its transaction fails. */
+	struct rollup {
+		struct tier tiers[TIER_NR];
+		uint64_t coarse_ns; /* 0: the length of intervals did not change */
+	} rollup;
+	uint64_t fine_end_ns;
+	struct traces *traces;	/* NULL: absent */
+	const char *no_traces;	/* the reason, until it is written */
+	const char *gone[C_NR]; /* why it is no longer measured, until that is written */
 	sqlite3_stmt *statements[S_NR];
 };
 

@@ -126,22 +126,8 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 			    err);
 }
 
-/* The state of the roll-up, for a transaction that fails. */
-struct rollup_state {
-	struct tier tiers[TIER_NR];
-	uint64_t coarse_ns;
-};
-
-static struct rollup_state rollup_state_of(const struct store *st)
-{
-	struct rollup_state ret = {.coarse_ns = st->coarse_ns};
-
-	memcpy(ret.tiers, st->tiers, sizeof(ret.tiers));
-	return ret;
-}
-
 /* After a transaction: ret is its result. */
-static void settle(struct store *st, struct ledger *l, const struct rollup_state *was, int ret)
+static void settle(struct store *st, struct ledger *l, const struct rollup *was, int ret)
 {
 	traces_settle(st, !ret);
 	if (!ret) {
@@ -149,13 +135,12 @@ static void settle(struct store *st, struct ledger *l, const struct rollup_state
 		return;
 	}
 	ledger_unwritten(l);
-	memcpy(st->tiers, was->tiers, sizeof(st->tiers));
-	st->coarse_ns = was->coarse_ns;
+	st->rollup = *was;
 }
 
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
 {
-	const struct rollup_state rollup = rollup_state_of(st);
+	const struct rollup rollup = st->rollup;
 	int ret;
 
 	note_sample(st, s);
@@ -278,7 +263,7 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
-	const struct rollup_state rollup = rollup_state_of(st);
+	const struct rollup rollup = st->rollup;
 	struct store_measured was = st->measured;
 	int ret;
 
