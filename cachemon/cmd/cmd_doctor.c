@@ -125,7 +125,7 @@ static int examine_machine(struct doctor *d, const char *path, struct errtext *e
 }
 
 static const struct option_spec options[] = {
-	{{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0}, VALUE_NONE},
+	OPTION("json", OPT_JSON, NULL, VALUE_NONE, "Print one JSON object"),
 	OPTIONS_END,
 };
 

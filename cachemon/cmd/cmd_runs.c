@@ -267,22 +267,16 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_FORMAT("text|md|html|json"),
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
-	{{"reports", OPT_REPORTS, "DIR", 0,
-	  "Write DIR/index.html, a page of all runs, and next to it a report of each job of the "
-	  "newest 50 runs",
-	  0},
-	 VALUE_DIRECTORY},
-	{{"since", OPT_SINCE, "DATE|TIME", 0,
-	  "Only runs that began since a date (2026-11-23 or \"2026-11-23 22:11\") or in the last "
-	  "7d or 12h",
-	  0},
-	 VALUE_TEXT},
-	{{"delete", OPT_DELETE, "RUN", 0,
-	  "Delete this run and any others listed after it, for good and without confirmation", 0},
-	 VALUE_RUN},
-	{{"keep", OPT_KEEP, "N", 0,
-	  "Delete all runs except the newest N, for good and without confirmation", 0},
-	 VALUE_NUMBER},
+	OPTION("reports", OPT_REPORTS, "DIR", VALUE_DIRECTORY,
+	       "Write DIR/index.html, a page of all runs, and next to it a report of each job of "
+	       "the newest 50 runs"),
+	OPTION("since", OPT_SINCE, "DATE|TIME", VALUE_TEXT,
+	       "Only runs that began since a date (2026-11-23 or \"2026-11-23 22:11\") or in the "
+	       "last 7d or 12h"),
+	OPTION("delete", OPT_DELETE, "RUN", VALUE_RUN,
+	       "Delete this run and any others listed after it, for good and without confirmation"),
+	OPTION("keep", OPT_KEEP, "N", VALUE_NUMBER,
+	       "Delete all runs except the newest N, for good and without confirmation"),
 	OPTIONS_END,
 };
 

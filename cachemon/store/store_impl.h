@@ -62,11 +62,14 @@ struct store {
 	struct loss_counts losses;
 	int64_t recursion_misses; /* -1: unknown */
 	uint64_t marks_dropped;
-	struct tier tiers[TIER_NR];
-	uint64_t coarse_ns, fine_end_ns; /* 0: the length of intervals did not change */
-	struct traces *traces;		 /* NULL: absent */
-	const char *no_traces;		 /* the reason, until it is written */
-	const char *gone[C_NR];		 /* why it is no longer measured, until that is written */
+	struct rollup {
+		struct tier tiers[TIER_NR];
+		uint64_t coarse_ns; /* 0: the length of intervals did not change */
+	} rollup;
+	uint64_t fine_end_ns;
+	struct traces *traces;	/* NULL: absent */
+	const char *no_traces;	/* the reason, until it is written */
+	const char *gone[C_NR]; /* why it is no longer measured, until that is written */
 
 	/* of the latest call, until it is settled */
 	store_settle_fn *settle;
@@ -74,8 +77,7 @@ struct store {
 	struct ledger *ledger;
 	struct reference_sample *references;
 	struct {
-		struct tier tiers[TIER_NR];
-		uint64_t coarse_ns;
+		struct rollup rollup;
 		struct store_measured measured;
 	} before;
 };

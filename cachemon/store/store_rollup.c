@@ -148,7 +148,7 @@ uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns)
 
 void store_coarsen(struct store *st, uint64_t interval_ns)
 {
-	st->coarse_ns = interval_ns;
+	st->rollup.coarse_ns = interval_ns;
 	st->fine_end_ns = st->duration_ns;
 	st->full_ns = rollup_full_ns(&st->file->limits, interval_ns);
 }
@@ -156,17 +156,17 @@ void store_coarsen(struct store *st, uint64_t interval_ns)
 /* false: no rows left. */
 static bool coarsen_step(struct store *st)
 {
-	const int64_t run[] = {(int64_t)st->coarse_ns, st->run_id};
-	struct tier *t = &st->tiers[TIER_FINE];
+	const int64_t run[] = {(int64_t)st->rollup.coarse_ns, st->run_id};
+	struct tier *t = &st->rollup.tiers[TIER_FINE];
 
 	if (!t->next_ns)
 		run_ids(st, S_RUN_INTERVAL, run, 2);
-	return tier_step(st, t, st->coarse_ns, st->fine_end_ns);
+	return tier_step(st, t, st->rollup.coarse_ns, st->fine_end_ns);
 }
 
 void rollup_coarsen(struct store *st)
 {
-	while (st->coarse_ns && coarsen_step(st))
+	while (st->rollup.coarse_ns && coarsen_step(st))
 		;
 }
 
@@ -177,17 +177,18 @@ void rollup_step(struct store *st)
 	uint64_t young_ns = time_before(st->duration_ns, st->full_ns);
 	uint64_t finished_ns;
 
-	for (unsigned int i = 0; i < limits->merges && st->coarse_ns; i++)
+	for (unsigned int i = 0; i < limits->merges && st->rollup.coarse_ns; i++)
 		if (!coarsen_step(st))
-			st->coarse_ns = 0;
+			st->rollup.coarse_ns = 0;
 	/* Each tier skips the rows that the previous one still fills. */
-	if (st->coarse_ns && young_ns > st->tiers[TIER_FINE].bucket * st->coarse_ns)
-		young_ns = st->tiers[TIER_FINE].bucket * st->coarse_ns;
+	if (st->rollup.coarse_ns &&
+	    young_ns > st->rollup.tiers[TIER_FINE].bucket * st->rollup.coarse_ns)
+		young_ns = st->rollup.tiers[TIER_FINE].bucket * st->rollup.coarse_ns;
 	for (unsigned int i = 0; i < limits->merges; i++)
-		if (!tier_step(st, &st->tiers[TIER_MINUTE], limits->minute_ns, young_ns))
+		if (!tier_step(st, &st->rollup.tiers[TIER_MINUTE], limits->minute_ns, young_ns))
 			break;
-	finished_ns = st->tiers[TIER_MINUTE].bucket * limits->minute_ns;
-	tier_step(st, &st->tiers[TIER_QUARTER], limits->quarter_ns,
+	finished_ns = st->rollup.tiers[TIER_MINUTE].bucket * limits->minute_ns;
+	tier_step(st, &st->rollup.tiers[TIER_QUARTER], limits->quarter_ns,
 		  old_ns < finished_ns ? old_ns : finished_ns);
 }
 

@@ -111,8 +111,7 @@ static void note_before(struct store *st, struct ledger *l)
 {
 	st->ledger = l;
 	st->references = NULL;
-	memcpy(st->before.tiers, st->tiers, sizeof(st->tiers));
-	st->before.coarse_ns = st->coarse_ns;
+	st->before.rollup = st->rollup;
 	st->before.measured = st->measured;
 }
 
@@ -124,8 +123,7 @@ static void settle_ledger(struct store *st, bool written)
 		return;
 	}
 	ledger_unwritten(st->ledger);
-	memcpy(st->tiers, st->before.tiers, sizeof(st->tiers));
-	st->coarse_ns = st->before.coarse_ns;
+	st->rollup = st->before.rollup;
 }
 
 static void settle_write(struct store *st, bool written)
