@@ -77,18 +77,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
-	{{"config", OPT_CONFIG, "FILE", 0, "Settings of the node, in YAML (default: none)", 0},
-	 VALUE_FILE},
-	{{"db", OPT_DB, "FILE", 0, "Database of the node, instead of the one in the settings", 0},
-	 VALUE_FILE},
-	{{"job", OPT_JOB, "KIND:NAME", 0,
-	  "A job to watch, several times for several jobs: slurm:ID, unit:NAME, container:NAME|ID, "
-	  "pod:NS/NAME, vm:NAME or cgroup:PATH",
-	  0},
-	 VALUE_TEXT},
-	{{"interval", OPT_INTERVAL, "DUR", 0,
-	  "Length of an interval, 100ms to 1h, instead of the one in the settings", 0},
-	 VALUE_DURATION},
+	OPTION("config", OPT_CONFIG, "FILE", VALUE_FILE, "Settings of the node, in YAML"),
+	OPTION("db", OPT_DB, "FILE", VALUE_FILE, "Database, instead of the one in the settings"),
+	OPTION("job", OPT_JOB, "NAME", VALUE_JOB,
+	       "A job to watch; repeat it for each: slurm:ID, unit:NAME, container:NAME|ID, "
+	       "pod:NS/NAME, vm:NAME or cgroup:PATH"),
+	OPTION("interval", OPT_INTERVAL, "DUR", VALUE_DURATION,
+	       "Length of an interval, 100ms to 1h, instead of the one in the settings"),
 	OPTIONS_END,
 };
 

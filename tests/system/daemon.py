@@ -85,7 +85,7 @@ def make_groups(stack, number, name):
 
 
 def start_jobs(world, stack, groups):
-    """A process in each cgroup, that obeys, and the file in which it tells its reads."""
+    """A process in each cgroup, that obeys, and the file to which it adds its reads."""
     tallies = [world.tool.fresh(".tally") for _ in groups]
     jobs = [Obedient(world, stack, tally) for tally in tallies]
     for group, job in zip(groups, jobs):
