@@ -39,7 +39,7 @@ struct node {
 	struct job *jobs;     /* by slot; the first is unused */
 };
 
-/* A node has many small jobs. What does not fit counts for its directory. */
+/* A node has many small jobs. A file without room for a row counts for its directory. */
 static struct ledger_limits job_limits(void)
 {
 	struct ledger_limits l = ledger_limits_default();
