@@ -385,7 +385,7 @@ static int64_t file_bytes(const struct node *n)
 	return sb.st_size;
 }
 
-/* A day of jobs of 1 to 30 minutes, JOBS at once, with one piece of work per interval. Returns the
+/* A day of jobs of 1 to 30 minutes, JOBS at once, with two pieces of work per interval. Returns the
  * size of the file in the middle. */
 static int64_t churn(struct node *n, uint64_t intervals)
 {
@@ -398,6 +398,7 @@ static int64_t churn(struct node *n, uint64_t intervals)
 				begin_job(n, &n->jobs[i],
 					  minute + (uint64_t)random() % (29 * minute));
 		interval(n);
+		work(n, ONCE);
 		work(n, ONCE);
 		if (k == intervals / 2)
 			half = file_bytes(n);
@@ -427,7 +428,7 @@ static void check_order(const struct node *n)
 		}
 }
 
-enum { DAY = 2880 }; /* intervals of 30 s */
+enum { DAY = 1440 }; /* intervals of a minute */
 
 static void test_a_day_by_age(void **state)
 {
@@ -437,7 +438,7 @@ static void test_a_day_by_age(void **state)
 	char sql[256];
 	int64_t half;
 
-	n->step_ns = 30 * SECOND_NS;
+	n->step_ns = MINUTE_NS;
 	open_node(n, &hours);
 	half = churn(n, DAY);
 	end_all(n);
@@ -461,7 +462,7 @@ static void test_a_day_by_size(void **state)
 		.size_bytes = 2 << 20, .minutes_ns = 15 * MINUTE_NS, .quarters_ns = 100 * HOUR_NS};
 	struct node *n = *state;
 
-	n->step_ns = 30 * SECOND_NS;
+	n->step_ns = MINUTE_NS;
 	open_node(n, &small);
 	churn(n, DAY);
 	end_all(n);
