@@ -32,7 +32,7 @@ enum { FEW = 300, MANY = 4000 }; /* random calls */
 enum { DISTURBED = 75 };	 /* the exit status; another attempt may succeed */
 
 /* Steps of a job, with a range of a file. */
-enum act { READ, READ_RANDOM, READ_EACH, READ_MIXED, PREFETCH, DROP, STOP };
+enum act { READ, READ_RANDOM, READ_EACH, READ_IN_CHILD, READ_MIXED, PREFETCH, DROP, STOP };
 
 struct order {
 	enum act act;
@@ -142,6 +142,31 @@ static void mixed(const int *fds, const int *random_fds, const struct order *o, 
 	}
 }
 
+static void read_each(int fd, const struct order *o, struct figures *did)
+{
+	for (int i = 0; i < o->pages; i++)
+		call(fd, o->first + i, 1, did);
+}
+
+static void read_in_child(int fd, const struct order *o, struct figures *did)
+{
+	int result[2], status;
+	pid_t pid;
+
+	if (pipe(result))
+		_exit(4);
+	pid = fork();
+	if (!pid) {
+		read_each(fd, o, did);
+		_exit(write(result[1], did, sizeof(*did)) != sizeof(*did));
+	}
+	if (read(result[0], did, sizeof(*did)) != sizeof(*did) || waitpid(pid, &status, 0) != pid ||
+	    status)
+		_exit(5);
+	close(result[0]);
+	close(result[1]);
+}
+
 static void obey(const int *fds, const int *random_fds, const struct order *o, struct figures *did)
 {
 	off_t at = (off_t)o->first * PAGE, size = (off_t)o->pages * PAGE;
@@ -149,8 +174,9 @@ static void obey(const int *fds, const int *random_fds, const struct order *o, s
 	if (o->act == READ || o->act == READ_RANDOM)
 		call((o->act == READ ? fds : random_fds)[o->file], o->first, o->pages, did);
 	else if (o->act == READ_EACH)
-		for (int i = 0; i < o->pages; i++)
-			call(random_fds[o->file], o->first + i, 1, did);
+		read_each(random_fds[o->file], o, did);
+	else if (o->act == READ_IN_CHILD)
+		read_in_child(random_fds[o->file], o, did);
 	else if (o->act == READ_MIXED)
 		mixed(fds, random_fds, o, did);
 	else if (o->act != STOP)
@@ -280,12 +306,28 @@ static void begin(int number, bool early)
 	begin_below(number, early, 0);
 }
 
+static char state_of(pid_t pid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%*d %*s %c", &state) != 1)
+		fail(path);
+	fclose(f);
+	return state;
+}
+
+/* A call counts when its task goes on: the process waits for its next order, or has ended. */
 static struct figures answer(int number)
 {
 	struct figures did;
 
 	if (read(jobs[number - 1].from, &did, sizeof(did)) != sizeof(did))
 		fail("a job's process failed");
+	while (!strchr("SZ", state_of(jobs[number - 1].pid)))
+		sched_yield();
 	return did;
 }
 
@@ -372,6 +414,8 @@ static void step(int number, enum act act, int file, int first, int pages)
 	if (number)
 		add_did(number, &did);
 	look(file, after);
+	if (number)
+		jobs[number - 1].want.processes += act == READ_IN_CHILD;
 	if (number && act < READ_MIXED)
 		user[file] = number;
 	for (int i = 0; i < PAGES; i++) {
@@ -588,6 +632,9 @@ static void shared_pages(void)
 	step(1, READ, 0, 0, 100);
 	step(2, READ, 0, 350, 100);
 	expect_all("both bring back");
+	step(1, READ_IN_CHILD, 0, 40, 100);
+	step(2, READ_IN_CHILD, 0, 60, 60);
+	expect_all("their children read");
 	expect_some("A brought no page back", jobs[0].want.refaults);
 }
 
