@@ -374,6 +374,7 @@ struct loss_counts {
 	__u64 state_drops;    /* tasks without a state: their events are not counted */
 	__u64 ghosts_dropped; /* ghost pages dropped to make room: refaults are a lower bound */
 	__u64 advice_full;
+	__u64 births_dropped; /* records of cgroups (births.h): they must be searched for */
 };
 
 _Static_assert(sizeof(struct file_key) == 16, "file_key");

@@ -290,6 +290,35 @@ static __always_inline void moved_itself(struct live *l)
 		live_keep(l);
 }
 
+static __noinline int birth_record(struct cgroup *cgrp, const char *path, __u32 event)
+{
+	struct birth *b = bpf_ringbuf_reserve(&births, sizeof(*b), 0);
+
+	if (!b) {
+		__sync_fetch_and_add(&shared.losses.births_dropped, 1);
+		return 0;
+	}
+	b->id = READ(cgrp, kn, id);
+	b->hierarchy = READ(cgrp, root, hierarchy_id);
+	b->event = event;
+	b->level = READ(cgrp, level);
+	bpf_probe_read_kernel_str(b->path, sizeof(b->path), path);
+	bpf_ringbuf_submit(b, 0);
+	return 0;
+}
+
+SEC("?tp_btf/cgroup_mkdir")
+int BPF_PROG(cgroup_mkdir_tp, struct cgroup *cgrp, const char *path)
+{
+	return many_jobs() ? birth_record(cgrp, path, BIRTH_MADE) : 0;
+}
+
+SEC("?tp_btf/cgroup_rmdir")
+int BPF_PROG(cgroup_rmdir_tp, struct cgroup *cgrp, const char *path)
+{
+	return many_jobs() ? birth_record(cgrp, path, BIRTH_REMOVED) : 0;
+}
+
 /* A task moved, so the CPUs' state of their running tasks is stale. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_struct *task,
@@ -299,6 +328,8 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	__u32 now = shared.epoch, tgid, job;
 	bool known;
 
+	if (many_jobs() && TYPED(task, pid) == TYPED(task, tgid))
+		birth_record(dst, path, BIRTH_ENTERED);
 	if (!belongs_by_cgroup() || !now)
 		return 0;
 	if (many_jobs())

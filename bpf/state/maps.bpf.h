@@ -7,6 +7,7 @@
 #define MAPS_BPF_H
 
 #include "bpf/kernel/reach.bpf.h"
+#include "bpf/births.h"
 #include "bpf/names.h"
 #include "bpf/references.h"
 #include "bpf/shared.h"
@@ -131,6 +132,11 @@ struct {
 	__type(key, struct job_cgroup);
 	__type(value, __u32);
 } job_cgroups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, BIRTH_RING_BYTES);
+} births SEC(".maps");
 
 /* Lengths of the job's sleeps by file, in generations like rows. A file without room has no entry
  * here; user space notices that by its number of sleeps. */

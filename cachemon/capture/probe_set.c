@@ -49,6 +49,8 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 	if (!err)
 		err = config->jobs ? bpf_map__set_max_entries(skel->maps.jobs, set->nr_slots)
 				   : bpf_map__set_autocreate(skel->maps.job_cgroups, false);
+	if (!err && !config->jobs)
+		err = bpf_map__set_autocreate(skel->maps.births, false);
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
 	if (!err && !probe_build_references(set->plan->build))
