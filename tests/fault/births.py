@@ -30,7 +30,7 @@ def tops():
 
 def run(case, name, libraries, *arguments):
     """A helper to its end; its output."""
-    program = case.helper(name, *libraries, *capture_flags(case.cachemon))
+    program = case.helper(name, *capture_flags(case.cachemon), *libraries)
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
                           timeout=BOUND_S)
     expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()}")
@@ -46,6 +46,26 @@ def ring(case):
         case.defer(remove_cgroup, path, wait_until)
         lines.append(f"{top}: {run(case, 'births', [], path)}")
     return "; ".join(lines)
+
+
+def uid_directories(case, found):
+    """A slurmd's directory of a user in each hierarchy."""
+    made = []
+    for top in found:
+        slurm = os.path.join(top, f"slurm_births{os.getpid()}")
+        for path in (slurm, os.path.join(slurm, "uid_0")):
+            os.mkdir(path)
+            case.defer(remove_cgroup, path, wait_until)
+        made.append(path)
+    return made
+
+
+@part.case("jobs of 5 ms, 2,000 births a second, lost records, a restart")
+def jobs(case):
+    """Slurm's jobs may be in several hierarchies."""
+    found = [top for top in (*tops(), "/sys/fs/cgroup/freezer") if os.path.isdir(top)]
+    libraries = ["-ldaemon", "-ljob", "-laccess", "-lbase", "-lcjson", "-lyaml"]
+    return run(case, "discover", libraries, *uid_directories(case, found))
 
 
 if __name__ == "__main__":
