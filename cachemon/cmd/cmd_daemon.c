@@ -14,6 +14,7 @@
 #include "cachemon/base/clock.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/daemon/follow.h"
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/job/selector.h"
@@ -67,10 +68,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_INTERVAL:
 		o->interval_ns = usage_interval(state, arg);
 		return 0;
-	case ARGP_KEY_END:
-		if (!o->nr_jobs)
-			usage_error(state, "give the jobs to watch: --job KIND:NAME");
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -80,7 +77,7 @@ static const struct option_spec options[] = {
 	OPTION("config", OPT_CONFIG, "FILE", VALUE_FILE, "Settings of the node, in YAML"),
 	OPTION("db", OPT_DB, "FILE", VALUE_FILE, "Database, instead of the one in the settings"),
 	OPTION("job", OPT_JOB, "NAME", VALUE_JOB,
-	       "A job to watch; repeat it for each: slurm:ID, unit:NAME, container:NAME|ID, "
+	       "Watch only this job; repeat it for more: slurm:ID, unit:NAME, container:NAME|ID, "
 	       "pod:NS/NAME, vm:NAME or cgroup:PATH"),
 	OPTION("interval", OPT_INTERVAL, "DUR", VALUE_DURATION,
 	       "Length of an interval, 100ms to 1h, instead of the one in the settings"),
@@ -88,6 +85,8 @@ static const struct option_spec options[] = {
 };
 
 static const struct example examples[] = {
+	{"cachemon daemon --config /etc/cachemon/node.yaml",
+	 "Watch all jobs of this machine that the settings select"},
 	{"cachemon daemon --job unit:nginx --job unit:postgresql",
 	 "Watch two services at once, until a signal ends it"},
 	{0},
@@ -99,7 +98,10 @@ const struct verb_spec daemon_spec = {
 	.operand = VALUE_NONE,
 	.examples = examples,
 	.options = options,
-	.notes = "The database has a run for each job, so report, top, compare and runs work as "
+	.notes = "Without --job it finds the jobs of Slurm, of container runtimes, Kubernetes and "
+		 "libvirt by their cgroups, as soon as these are made; the settings select among "
+		 "them.\n\nThe database has a run for each job, so report, top, compare and runs "
+		 "work as "
 		 "after 'cachemon watch'. Each job is counted exactly, whatever that costs; "
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
@@ -177,6 +179,12 @@ static bool end_gone(struct node *node)
 	return left;
 }
 
+/* What the loop waits for besides the time. */
+struct waits {
+	int signal_fd;
+	struct follow *follow; /* NULL: only the jobs that were named are watched */
+};
+
 static bool say_failed(bool *said, int r, const struct errtext *err)
 {
 	if (r && !*said)
@@ -185,21 +193,28 @@ static bool say_failed(bool *said, int r, const struct errtext *err)
 	return r;
 }
 
-/* Until a signal, or until no job is left. Returns whether the last interval was written. */
-static bool loop(struct node *node, uint64_t interval_ns, int signal_fd)
+/* Until a signal, or until no named job is left. Returns whether the last interval was written. */
+static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 {
-	struct pollfd p = {.fd = signal_fd, .events = POLLIN};
-	uint64_t next_ns = clock_now_ns() + interval_ns;
+	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
+			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN}};
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0;
 	bool left = true, failed = false;
 	struct errtext err;
 
 	while (left) {
-		uint64_t now = clock_now_ns(), wait = next_ns > now ? next_ns - now : 0;
+		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns;
 
-		if (poll(&p, 1, (int)((wait < LOOK_NS ? wait : LOOK_NS) / 1000000)) > 0)
+		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
+		    p[0].revents)
 			break;
-		left = end_gone(node);
+		if (w->follow)
+			look_ns = follow_work(w->follow);
+		else
+			left = end_gone(node);
 		now = clock_now_ns();
+		if (!w->follow)
+			look_ns = now + LOOK_NS;
 		if (now < next_ns && left)
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
@@ -222,12 +237,16 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int watch_node(const struct options *o, const char *db, uint64_t interval_ns,
+static int watch_node(const struct options *o, const struct node_config *config,
 		      struct selector *selectors)
 {
-	const struct node_options node_options = {
-		.db = db, .jobs = JOBS_MAX, .interval_ns = interval_ns, .complain = complain};
+	const struct node_options node_options = {.db = o->db ?: config->database,
+						  .jobs = JOBS_MAX,
+						  .interval_ns =
+							  o->interval_ns ?: config->interval_ns,
+						  .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
+	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;
 	struct errtext err;
 	bool written = false;
@@ -235,12 +254,15 @@ static int watch_node(const struct options *o, const char *db, uint64_t interval
 
 	if (!r)
 		r = node_new(&node_options, &node, &err);
+	if (!r && !o->nr_jobs)
+		r = follow_new(node, config, cmd_say, &waits.follow, &err);
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
 	if (!r)
-		written = loop(node, interval_ns, signal_fd);
+		written = loop(node, node_options.interval_ns, &waits);
 	else
 		cmd_say(err.text);
+	follow_free(waits.follow);
 	if (node_free(node, &err)) {
 		cmd_say(err.text);
 		written = false;
@@ -259,12 +281,11 @@ int cmd_daemon(int argc, char **argv)
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
-	selectors = r ? NULL : calloc(o.nr_jobs, sizeof(*selectors));
+	selectors = r ? NULL : calloc(JOBS_MAX, sizeof(*selectors));
 	if (selectors) {
 		for (unsigned int i = 0; i < o.nr_jobs; i++)
 			selectors[i].cgroup.fd = -1;
-		status = watch_node(&o, o.db ?: config.database,
-				    o.interval_ns ?: config.interval_ns, selectors);
+		status = watch_node(&o, &config, selectors);
 		for (unsigned int i = 0; i < o.nr_jobs; i++)
 			selector_free(&selectors[i]);
 		free(selectors);

@@ -183,12 +183,16 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 	return r;
 }
 
+int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
+{
+	return birth_ring_new(n->set, receive, arg, ret);
+}
+
 void node_job_end(struct node *n, uint32_t slot)
 {
 	sampler_slots_end(n->sampler, slot);
 }
 
-/* Written with the first sample: by then the job's first process has shown its user. */
 static int describe(struct node *n, struct job *j, struct errtext *err)
 {
 	const struct run_facts facts = {
@@ -252,6 +256,9 @@ static int begin_runs(struct node *n, struct errtext *err)
 
 		if (!j->selector.text || j->begun)
 			continue;
+		/* Its processes came after the cgroup. */
+		if (j->selector.uid < 0)
+			selector_find_user("/proc", &j->selector);
 		j->begun = !describe(n, j, &why);
 		complain(n, j, j->begun ? 0 : -EIO, &why);
 	}

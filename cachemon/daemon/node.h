@@ -8,6 +8,7 @@
 #define NODE_H
 
 #include "cachemon/base/errtext.h"
+#include "cachemon/capture/birth_ring.h"
 #include "cachemon/job/selector.h"
 
 struct node;
@@ -40,6 +41,9 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 		   size_t nr, uint32_t *ret_slot, struct errtext *err);
 /* Its run ends with the next sample. */
 void node_job_end(struct node *n, uint32_t slot);
+
+/* The ring of cgroups that come and go; the node outlives it. */
+int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret);
 
 /* A sample of all jobs, written in one transaction. 0, or -errno with a text: the sums are kept and
  * written with the next one. */

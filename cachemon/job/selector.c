@@ -155,6 +155,18 @@ static bool take_visible(pid_t pid, void *arg)
 	return wanted;
 }
 
+void selector_find_user(const char *proc_root, struct selector *s)
+{
+	struct first_process first = {.proc_root = proc_root,
+				      .not_root =
+					      !strcmp(s->identity.kind, find_kind_name(FIND_SLURM)),
+				      .uid = -1};
+
+	cgroup_each_process(&s->cgroup, take_visible, &first);
+	s->pid = first.pid;
+	s->uid = first.uid;
+}
+
 /* "unit: a.service, ", as the text of a selector begins; "" for a plain cgroup. */
 static int kind_prefix(enum find_kind kind, const char *value, char **ret)
 {
@@ -175,19 +187,15 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref, .uid = -1};
 	_cleanup_free_ char *path = NULL, *prefix = NULL;
 	const char *last = paths_last(ref->path), *name = value;
-	struct first_process first = {
-		.proc_root = places->proc_root, .not_root = kind == FIND_SLURM, .uid = -1};
 	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
 	if (kind == FIND_LAST)
 		name = *last ? last : ref->path;
-	cgroup_each_process(ref, take_visible, &first);
-	s.pid = first.pid;
-	s.uid = first.uid;
+	s.identity.kind = find_kind_name(kind);
+	selector_find_user(places->proc_root, &s);
 	if (s.uid >= 0)
 		snprintf(user, sizeof(user), ", uid: %u", (unsigned int)s.uid);
-	s.identity.kind = find_kind_name(kind);
 	s.identity.id = strdup(kind == FIND_LAST ? ref->path : value);
 	if (!e && !s.identity.id)
 		e = -ENOMEM;

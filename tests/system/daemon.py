@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from syslib import machine, reads  # noqa: E402
 from syslib.jobworld import FILES, Obedient, end_process, expect, lines_of, main  # noqa: E402
 from syslib.machine import enter_cgroup, until  # noqa: E402
-from syslib.part import Failed, Part, check, equal  # noqa: E402
+from syslib.part import Failed, Part, Skipped, check, equal  # noqa: E402
 from syslib.tool import on_device, tail  # noqa: E402
 
 part = Part(__doc__)
@@ -29,6 +29,7 @@ class Daemon:
     def __init__(self, world, stack, groups, *options, db=None):
         self.world = world
         self.db = db or world.tool.fresh(".db")
+        # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
         self.process = subprocess.Popen([world.tool.cachemon, "daemon", "--db", self.db, "--interval", "200ms",
                                          *options, *jobs], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -63,7 +64,7 @@ class Daemon:
 
     def run_of(self, group):
         """The run of the job with that cgroup."""
-        name = os.path.basename(group)
+        name = group.split("/cgroup/", 1)[1].split("/", 1)[1]
         runs = self.query(f"SELECT run_id FROM job WHERE slot = 1 AND selector LIKE '%{name}%'")
         equal(f"runs of {name}", len(runs), 1)
         return runs[0][0]
@@ -197,6 +198,38 @@ def killed(world, stack):
 
 
 @part.case
+def found_by_their_births(world, stack):
+    """Slurm's layout: a job that is there before the daemon, and some that come and go while it
+    runs. Their user is that of their processes. Other cgroups are no jobs."""
+    root = machine.v1_root()
+    if not root:
+        raise Skipped("no cgroup v1 here")
+    slurm = machine.cgroup(stack, machine.cgroup(stack, root, f"slurm_t{os.getpid()}"), "uid_0")
+    number = 100000 + os.getpid() % 100000 * 10
+    groups = [machine.cgroup(stack, slurm, f"job_{number}")]
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, [])
+    daemon.wait_runs(1)
+    machine.cgroup(stack, root, f"cachemon-none-{os.getpid()}")
+    for i in range(1, 4):
+        groups.append(machine.cgroup(stack, slurm, f"job_{number + i}"))
+        more, tally = start_jobs(world, stack, groups[-1:])
+        more[0].do("read", i, "in")
+        end_process(more[0].process)
+        until(lambda: not open(f"{groups[-1]}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
+        os.rmdir(groups[-1])
+        tallies += tally
+    jobs[0].do("read", 0, "in")
+    daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(3,)], "three ended runs")
+    daemon.end()
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(4,)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("user", report["run"]["user"], "root")
+
+
+@part.case
 def not_there(world, stack):
     """Nothing is begun, and nothing is written."""
     group = make_groups(stack, 1, "alone")[0]
@@ -205,7 +238,7 @@ def not_there(world, stack):
     equal("status", daemon.process.returncode, 1)
     check(f"{group}-absent" in errors, errors)
     check(not os.path.exists(daemon.db), "a database was made")
-    for words in ((), ("--job", "pid:1"), ("--job", "word"), ("--job", "slurm:")):
+    for words in (("--job", "pid:1"), ("--job", "word"), ("--job", "slurm:")):
         done = subprocess.run([world.tool.cachemon, "daemon", *words], capture_output=True, check=False)
         equal(f"status of daemon {words}", done.returncode, 2)
         check(len(done.stderr.splitlines()) <= 2, done.stderr)
