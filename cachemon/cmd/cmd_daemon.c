@@ -179,7 +179,7 @@ static bool end_gone(struct node *node)
 	return left;
 }
 
-/* What the loop waits for besides the time. */
+/* The loop waits for these and for the time. */
 struct waits {
 	int signal_fd;
 	struct follow *follow; /* NULL: only the jobs that were named are watched */
@@ -240,10 +240,14 @@ static int open_signals(void)
 static int watch_node(const struct options *o, const struct node_config *config,
 		      struct selector *selectors)
 {
+	const struct retention_policy retention = {
+		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
+		config->rollup.quarters_ns};
 	const struct node_options node_options = {.db = o->db ?: config->database,
 						  .jobs = JOBS_MAX,
 						  .interval_ns =
 							  o->interval_ns ?: config->interval_ns,
+						  .retention = o->config ? &retention : NULL,
 						  .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};

@@ -23,6 +23,7 @@ enum { PROC_MAX = 1 << 20, WALK_SHARE = 20 };
 
 struct job {
 	struct discover_job shown;
+	struct job *next;
 	char *id, *name;
 	struct cgroup_ref *cgroups;
 	size_t room;
@@ -44,8 +45,7 @@ struct discover {
 	const struct discover_events *events;
 	void *arg;
 	/* Some hundreds. Every record is looked up one by one: a comparison of two numbers. */
-	struct job **jobs;
-	size_t nr, room;
+	struct job *jobs;
 	uint32_t hierarchies[CGROUP_KINDS]; /* the kernel's numbers */
 	uint32_t highest;		    /* of all hierarchies, also of others */
 
@@ -100,19 +100,18 @@ static void announce(struct discover *d, struct job *j)
 /* And frees jobs without cgroups. */
 static void announce_changed(struct discover *d)
 {
-	size_t kept = 0;
+	struct job **at = &d->jobs, *j;
 
-	for (size_t i = 0; i < d->nr; i++) {
-		struct job *j = d->jobs[i];
-
+	while ((j = *at)) {
 		if (j->changed)
 			announce(d, j);
-		if (j->shown.nr_cgroups)
-			d->jobs[kept++] = j;
-		else
+		if (j->shown.nr_cgroups) {
+			at = &j->next;
+		} else {
+			*at = j->next;
 			free_job(j);
+		}
 	}
-	d->nr = kept;
 }
 
 /* The changes of a walk are announced together, so that a job has its cgroups of every hierarchy.
@@ -127,22 +126,22 @@ static void has_changed(struct discover *d, struct job *j)
 static struct job *job_with_cgroup(const struct discover *d, enum cgroup_kind kind, uint64_t id,
 				   size_t *ret_at)
 {
-	for (size_t i = 0; i < d->nr; i++)
-		for (size_t c = 0; c < d->jobs[i]->shown.nr_cgroups; c++)
-			if (d->jobs[i]->cgroups[c].id == id &&
-			    d->jobs[i]->cgroups[c].kind == kind) {
+	for (struct job *j = d->jobs; j; j = j->next)
+		for (size_t c = 0; c < j->shown.nr_cgroups; c++)
+			if (j->cgroups[c].id == id && j->cgroups[c].kind == kind) {
 				*ret_at = c;
-				return d->jobs[i];
+				return j;
 			}
 	return NULL;
 }
 
 static struct job *job_with_id(const struct discover *d, enum find_kind kind, const char *id)
 {
-	for (size_t i = 0; i < d->nr; i++)
-		if (d->jobs[i]->shown.kind == kind && !strcmp(d->jobs[i]->id, id))
-			return d->jobs[i];
-	return NULL;
+	struct job *j = d->jobs;
+
+	while (j && (j->shown.kind != kind || strcmp(j->id, id) != 0))
+		j = j->next;
+	return j;
 }
 
 static bool find_name(struct discover *d, struct job *j)
@@ -162,16 +161,18 @@ static bool find_name(struct discover *d, struct job *j)
 
 static struct job *add_job(struct discover *d, enum find_kind kind, const char *id)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = calloc(1, sizeof(*j)), **end = &d->jobs;
 
-	if (!j || vec_reserve(d->jobs, d->room, d->nr + 1) || !(j->id = strdup(id))) {
+	if (!j || !(j->id = strdup(id))) {
 		free(j);
 		return NULL;
 	}
 	j->shown.kind = kind;
 	find_name(d, j);
 	j->waits = kind == FIND_POD && !j->name && !d->walking;
-	d->jobs[d->nr++] = j;
+	while (*end)
+		end = &(*end)->next;
+	*end = j;
 	return j;
 }
 
@@ -192,8 +193,7 @@ static bool add_cgroup(struct job *j, enum cgroup_kind kind, uint64_t id, unsign
 /* A container of a pod, or what a container made: its runtime has now written the name. */
 static void look_at_owner(struct discover *d, enum cgroup_kind kind, const char *path)
 {
-	for (size_t i = 0; i < d->nr; i++) {
-		struct job *j = d->jobs[i];
+	for (struct job *j = d->jobs; j; j = j->next) {
 		bool owns = false;
 
 		for (size_t c = 0; c < j->shown.nr_cgroups && !j->name; c++)
@@ -379,9 +379,7 @@ static void drop_unseen(struct discover *d)
 {
 	if (d->nr_seen)
 		qsort(d->seen, d->nr_seen, sizeof(*d->seen), compare_seen);
-	for (size_t i = 0; i < d->nr; i++) {
-		struct job *j = d->jobs[i];
-
+	for (struct job *j = d->jobs; j; j = j->next)
 		for (size_t c = j->shown.nr_cgroups; c-- > 0;) {
 			struct seen key = {j->cgroups[c].id, j->cgroups[c].kind};
 
@@ -390,13 +388,12 @@ static void drop_unseen(struct discover *d)
 			      bsearch(&key, d->seen, d->nr_seen, sizeof(key), compare_seen)))
 				lose_cgroup(d, j, c);
 		}
-	}
 }
 
 /*
- * The kernel sends the record of a birth before the directory can be seen, but under a lock that
- * reading /proc/self/cgroup takes too. So after it, every cgroup whose record was consumed can be
- * seen, unless it is removed; and a record of that follows.
+ * The kernel sends a record while the call that makes or removes the directory still holds the lock
+ * of its parent, and readdir() waits for that lock. So a walk sees what the records consumed before
+ * it say, and later records say what it may have missed.
  */
 static int walk(struct discover *d)
 {
@@ -466,9 +463,10 @@ void discover_free(struct discover *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->nr; i++)
-		free_job(d->jobs[i]);
-	free(d->jobs);
+	for (struct job *j = d->jobs, *next; j; j = next) {
+		next = j->next;
+		free_job(j);
+	}
 	free(d->seen);
 	mountinfo_free(&d->mounts);
 	free(d);

@@ -35,8 +35,9 @@ struct node {
 	struct probe_plan plan;
 	struct probe_set *set;
 	struct sampler *sampler;
-	struct store *anchor; /* keeps the database open while no job runs */
-	struct job *jobs;     /* by slot; the first is unused */
+	struct store *anchor;	     /* keeps the database open while no job runs */
+	struct retention *retention; /* NULL: all runs are kept */
+	struct job *jobs;	     /* by slot; the first is unused */
 };
 
 /* A node has many small jobs. A file without room for a row counts for its directory. */
@@ -57,7 +58,7 @@ static struct ledger_limits job_limits(void)
 
 static int open_probes(struct node *n, struct errtext *err)
 {
-	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = true};
+	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = true, .births = true};
 	struct probe_set_config config = {.caps = &n->caps, .jobs = n->o.jobs};
 	int r = machine_plan_viable(&request, &n->caps, &n->plan, err);
 
@@ -94,6 +95,11 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 	if (!r) {
 		n->o = *o;
 		r = machine_plan_check(err);
+	}
+	if (!r && o->retention) {
+		n->retention = retention_new(o->retention);
+		if (!n->retention)
+			r = errtext_set(err, -ENOMEM, "out of memory");
 	}
 	if (!r)
 		r = store_open(&config, &n->anchor, err);
@@ -138,12 +144,17 @@ static bool limits_memory(const struct selector *s)
 	return does;
 }
 
-static void clock_begin(struct job *j)
+static uint64_t now_realtime_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	j->started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void clock_begin(struct job *j)
+{
+	j->started_ns = now_realtime_ns();
 	j->start_ns = j->last_ns = clock_now_ns();
 }
 
@@ -314,14 +325,25 @@ static int sample(struct node *n, bool last, struct errtext *err)
 	return r ? r : taken;
 }
 
+/* Between two intervals, in at most a tenth of the time. */
+static int keep_policy(struct node *n, struct errtext *err)
+{
+	if (!n->retention)
+		return 0;
+	return retention_work(n->retention, n->anchor, now_realtime_ns(),
+			      clock_now_ns() + n->o.interval_ns / 10, err);
+}
+
 int node_sample(struct node *n, struct errtext *err)
 {
-	int r = sample(n, false, err), room = sampler_make_room(n->sampler);
+	struct errtext why;
+	int r = sample(n, false, err), room = sampler_make_room(n->sampler), kept;
 
 	if (!r && room)
-		return errtext_set(err, room, "cannot make room in the page state: %s",
-				   strerror(-room));
-	return r;
+		r = errtext_set(err, room, "cannot make room in the page state: %s",
+				strerror(-room));
+	kept = keep_policy(n, r ? &why : err);
+	return r ? r : kept;
 }
 
 int node_free(struct node *n, struct errtext *err)
@@ -337,6 +359,7 @@ int node_free(struct node *n, struct errtext *err)
 	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
 		job_free(&n->jobs[slot]);
 	store_close(n->anchor);
+	retention_free(n->retention);
 	free(n->jobs);
 	free(n);
 	return r;

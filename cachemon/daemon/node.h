@@ -10,6 +10,7 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
 #include "cachemon/job/selector.h"
+#include "cachemon/store/retention.h"
 
 struct node;
 
@@ -17,6 +18,7 @@ struct node_options {
 	const char *db;
 	unsigned int jobs; /* at most at once */
 	uint64_t interval_ns;
+	const struct retention_policy *retention; /* NULL: all runs are kept */
 	/* A job whose rows cannot be written is reported once; a constant until the next call. */
 	void (*complain)(void *context, const char *job, const char *text);
 	void *context;

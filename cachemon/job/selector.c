@@ -155,6 +155,20 @@ static bool take_visible(pid_t pid, void *arg)
 	return wanted;
 }
 
+/* Slurm's own directory of a user's jobs, on cgroup v1: /slurm/uid_1000/job_14; < 0: none. */
+static int64_t slurm_user(const char *path)
+{
+	const char *at = strstr(path, "/uid_");
+	_cleanup_free_ char *digits = NULL;
+	uint64_t uid = 0;
+
+	if (!at)
+		return -1;
+	at += strlen("/uid_");
+	digits = strndup(at, strcspn(at, "/"));
+	return !digits || parse_u64(digits, &uid) || uid >= UINT32_MAX ? -1 : (int64_t)uid;
+}
+
 void selector_find_user(const char *proc_root, struct selector *s)
 {
 	struct first_process first = {.proc_root = proc_root,
@@ -165,6 +179,8 @@ void selector_find_user(const char *proc_root, struct selector *s)
 	cgroup_each_process(&s->cgroup, take_visible, &first);
 	s->pid = first.pid;
 	s->uid = first.uid;
+	if (s->uid < 0 && first.not_root)
+		s->uid = slurm_user(s->cgroup.path);
 }
 
 /* "unit: a.service, ", as the text of a selector begins; "" for a plain cgroup. */

@@ -258,7 +258,7 @@ static void lost_births(void)
 		if (j % KEPT_EACH)
 			unmake(j);
 	}
-	/* Of the jobs that live since the storm. */
+	/* Jobs that live since the storm end too. */
 	for (int j = storm_first(); j < first; j++)
 		if (jobs[j].lives && j % (2 * KEPT_EACH))
 			unmake(j);

@@ -10,9 +10,10 @@
 #include "cachemon/daemon/discover.h"
 #include "scratch.h"
 
-#define ID_A	 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define POD	 "5ba385ca-b6e6-4246-bd66-d48d429dbc12"
-#define POD_PATH "/kubepods/burstable/pod" POD
+#define ID_A	  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define POD	  "5ba385ca-b6e6-4246-bd66-d48d429dbc12"
+#define OTHER_POD "11111111-b6e6-4246-bd66-d48d429dbc12"
+#define POD_PATH  "/kubepods/burstable/pod" POD
 
 enum { SECOND = 1000000000, MEMORY = 4, FREEZER = 6 };
 
@@ -320,6 +321,11 @@ static void named(void **state)
 	expect_events(n, "");
 	birth(n, BIRTH_REMOVED, MEMORY, 2, POD_PATH);
 	expect_events(n, "-pod:ml/train-0@0 ");
+	/* Without logs it has its UID. */
+	birth(n, BIRTH_MADE, MEMORY, 5, "/kubepods/pod" OTHER_POD);
+	expect_events(n, "");
+	birth(n, BIRTH_MADE, MEMORY, 6, "/kubepods/pod" OTHER_POD "/" ID_A);
+	expect_events(n, "+pod:" OTHER_POD "@1 ");
 }
 
 /* A pod that ran at the start before its name was known, and one of the system. */

@@ -17,10 +17,14 @@ static const struct room {
 } rooms[] = {
 	{"bpf", ""},
 	/* A file of basic or full is included only by OF_BUILD(). */
-	{"bpf/kernel", "bpf"}, {"bpf/state", "bpf bpf/kernel"},
-	{"bpf/roles", "bpf bpf/kernel bpf/state"}, {"bpf/basic", "bpf/kernel bpf/state bpf/roles"},
-	{"bpf/full", "bpf/kernel bpf/state bpf/roles"}, {"cachemon/base", ""},
-	{"cachemon/access", "cachemon/base"}, {"cachemon/figures", "cachemon/base bpf"},
+	{"bpf/kernel", "bpf"},
+	{"bpf/state", "bpf bpf/kernel"},
+	{"bpf/roles", "bpf bpf/kernel bpf/state"},
+	{"bpf/basic", "bpf/kernel bpf/state bpf/roles"},
+	{"bpf/full", "bpf/kernel bpf/state bpf/roles"},
+	{"cachemon/base", ""},
+	{"cachemon/access", "cachemon/base"},
+	{"cachemon/figures", "cachemon/base bpf"},
 	{"cachemon/db", "cachemon/base cachemon/access cachemon/figures"},
 	/* Rooms that watch a job. */
 	{"cachemon/job", "cachemon/base cachemon/access"},
@@ -37,67 +41,60 @@ static const struct room {
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
 			   "cachemon/collector cachemon/metrics cachemon/run"},
-	{
-		"cachemon/daemon",
-		"cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan " {
-			"cachemon/daemon",
-			"cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan "
-			"cachemon/account cachemon/db cachemon/store cachemon/capture "
-			"cachemon/collector "
-			"cachemon/run bpf"},
-		/* Rooms that judge a database. */
-		{"advisor/stats", "cachemon/base"},
-		{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
-		{"advisor/curve", "cachemon/base"},
-		{"advisor/pattern", "cachemon/base cachemon/figures cachemon/db advisor/load"},
-		{"advisor/readahead", "cachemon/base cachemon/figures cachemon/db advisor/load"},
-		{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
-		{"advisor/compare", "cachemon/figures advisor/stats"},
-		{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
-		{"advisor/analysis",
-		 "cachemon/base cachemon/db cachemon/figures advisor/load "
-		 "advisor/curve advisor/pattern advisor/readahead advisor/series "
-		 "advisor/rules"},
-		{"advisor/llm", "cachemon/base cachemon/access advisor/rules"},
-		{"advisor/llm/http", "cachemon/base cachemon/access"},
-		/* Rooms that show a database. */
-		{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
-				   "advisor/series advisor/analysis"},
-		{"cachemon/render", "cachemon/base cachemon/figures"},
-		{"cachemon/report/whatif", "cachemon/base cachemon/figures advisor/readahead "
-					   "advisor/analysis cachemon/model cachemon/render"},
-		{"cachemon/report/run",
-		 "cachemon/base cachemon/access cachemon/figures cachemon/db "
-		 "advisor/analysis advisor/llm cachemon/model cachemon/render "
-		 "cachemon/report/whatif"},
-		{"cachemon/report/compare",
-		 "cachemon/base cachemon/access cachemon/figures cachemon/db advisor/stats "
-		 "advisor/compare advisor/analysis cachemon/model cachemon/render "
-		 "cachemon/report/whatif cachemon/report/run"},
-		{"cachemon/report/runs",
-		 "cachemon/base cachemon/access cachemon/figures cachemon/db "
-		 "advisor/analysis cachemon/model cachemon/render "
-		 "cachemon/report/run cachemon/report/compare"},
-		{"cachemon/top", "cachemon/base cachemon/figures cachemon/db cachemon/model"},
-		{"cachemon/wording",
-		 "cachemon/base cachemon/access cachemon/figures cachemon/store "
-		 "advisor/rules advisor/analysis advisor/llm advisor/llm/http cachemon/model "
-		 "cachemon/report/whatif cachemon/report/run"},
-		/* The verbs. */
-		{"cachemon/doctor", "cachemon/base cachemon/plan cachemon/capture"},
-		{"cachemon/selftest", "cachemon/base"},
-		{"cachemon/cmd",
-		 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan "
-		 "cachemon/capture "
-		 "cachemon/watch cachemon/daemon cachemon/store cachemon/figures advisor/rules "
-		 "advisor/llm/http "
-		 "cachemon/model cachemon/render "
-		 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
-		 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
-		 "cachemon/selftest"},
-		{"cachemon/gen", "cachemon/cmd advisor/rules"},
-		{"cachemon", "cachemon/base cachemon/access cachemon/cmd"},
-	};
+	{"cachemon/daemon",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan "
+	 "cachemon/account cachemon/db cachemon/store cachemon/capture cachemon/collector "
+	 "cachemon/run bpf"},
+	/* Rooms that judge a database. */
+	{"advisor/stats", "cachemon/base"},
+	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
+	{"advisor/curve", "cachemon/base"},
+	{"advisor/pattern", "cachemon/base cachemon/figures cachemon/db advisor/load"},
+	{"advisor/readahead", "cachemon/base cachemon/figures cachemon/db advisor/load"},
+	{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
+	{"advisor/compare", "cachemon/figures advisor/stats"},
+	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
+	{"advisor/analysis", "cachemon/base cachemon/db cachemon/figures advisor/load "
+			     "advisor/curve advisor/pattern advisor/readahead advisor/series "
+			     "advisor/rules"},
+	{"advisor/llm", "cachemon/base cachemon/access advisor/rules"},
+	{"advisor/llm/http", "cachemon/base cachemon/access"},
+	/* Rooms that show a database. */
+	{"cachemon/model", "cachemon/base cachemon/figures cachemon/db advisor/load "
+			   "advisor/series advisor/analysis"},
+	{"cachemon/render", "cachemon/base cachemon/figures"},
+	{"cachemon/report/whatif", "cachemon/base cachemon/figures advisor/readahead "
+				   "advisor/analysis cachemon/model cachemon/render"},
+	{"cachemon/report/run", "cachemon/base cachemon/access cachemon/figures cachemon/db "
+				"advisor/analysis advisor/llm cachemon/model cachemon/render "
+				"cachemon/report/whatif"},
+	{"cachemon/report/compare",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/db advisor/stats "
+	 "advisor/compare advisor/analysis cachemon/model cachemon/render "
+	 "cachemon/report/whatif cachemon/report/run"},
+	{"cachemon/report/runs", "cachemon/base cachemon/access cachemon/figures cachemon/db "
+				 "advisor/analysis cachemon/model cachemon/render "
+				 "cachemon/report/run cachemon/report/compare"},
+	{"cachemon/top", "cachemon/base cachemon/figures cachemon/db cachemon/model"},
+	{"cachemon/wording",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/store "
+	 "advisor/rules advisor/analysis advisor/llm advisor/llm/http cachemon/model "
+	 "cachemon/report/whatif cachemon/report/run"},
+	/* The verbs. */
+	{"cachemon/doctor", "cachemon/base cachemon/plan cachemon/capture"},
+	{"cachemon/selftest", "cachemon/base"},
+	{"cachemon/cmd",
+	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan "
+	 "cachemon/capture "
+	 "cachemon/watch cachemon/daemon cachemon/store cachemon/figures advisor/rules "
+	 "advisor/llm/http "
+	 "cachemon/model cachemon/render "
+	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
+	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
+	 "cachemon/selftest"},
+	{"cachemon/gen", "cachemon/cmd advisor/rules"},
+	{"cachemon", "cachemon/base cachemon/access cachemon/cmd"},
+};
 enum { NR_ROOMS = sizeof(rooms) / sizeof(rooms[0]) };
 
 /* The directory of a file; changes path. */
