@@ -92,7 +92,7 @@ static void announce(struct discover *d, struct job *j)
 	else if (j->announced)
 		d->events->gone(d->arg, &j->shown);
 	if (!wanted)
-		j->shown.data = NULL;
+		j->shown.data = 0;
 	j->announced = wanted;
 	j->changed = false;
 }

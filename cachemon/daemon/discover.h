@@ -23,7 +23,7 @@ struct discover_job {
 	/* In each hierarchy usually one. They have neither a descriptor nor a directory. */
 	const struct cgroup_ref *cgroups;
 	size_t nr_cgroups;
-	void *data; /* the receiver's own */
+	uint32_t data; /* the receiver's own; 0 at first */
 };
 
 /* Of wanted jobs only. */

@@ -56,7 +56,7 @@ static void on_appeared(void *arg, struct discover_job *job)
 		errtext_set(&text, r, "%s:%s is not watched: %s", find_kind_name(job->kind),
 			    job->id, err.text);
 	else
-		job->data = (void *)(uintptr_t)slot;
+		job->data = slot;
 	selector_free(&selector);
 	f->say(text.text);
 }
@@ -73,7 +73,7 @@ static void on_gone(void *arg, struct discover_job *job)
 	struct follow *f = arg;
 
 	if (job->data)
-		node_job_end(f->node, (uint32_t)(uintptr_t)job->data);
+		node_job_end(f->node, job->data);
 }
 
 int follow_new(struct node *n, const struct node_config *config, follow_say *say,

@@ -81,36 +81,35 @@ static int open_probes(struct node *n, struct errtext *err)
 	return r ? errtext_set(err, r, "cannot count reads: %s", strerror(-r)) : 0;
 }
 
-int node_new(const struct node_options *o, struct node **ret, struct errtext *err)
+static int open_all(struct node *n, struct errtext *err)
 {
-	const struct store_config config = {.path = o->db};
-	struct node *n = calloc(1, sizeof(*n));
-	struct errtext ignored;
-	int r = 0;
+	const struct store_config config = {.path = n->o.db};
+	int r;
 
-	if (n)
-		n->jobs = calloc(o->jobs + 1, sizeof(*n->jobs));
-	if (!n || !n->jobs)
-		r = errtext_set(err, -ENOMEM, "out of memory");
-	if (!r) {
-		n->o = *o;
-		r = machine_plan_check(err);
-	}
-	if (!r && o->retention) {
-		n->retention = retention_new(o->retention);
-		if (!n->retention)
-			r = errtext_set(err, -ENOMEM, "out of memory");
-	}
+	n->jobs = calloc(n->o.jobs + 1, sizeof(*n->jobs));
+	n->retention = n->o.retention ? retention_new(n->o.retention) : NULL;
+	if (!n->jobs || (n->o.retention && !n->retention))
+		return errtext_set(err, -ENOMEM, "out of memory");
+	r = machine_plan_check(err);
 	if (!r)
 		r = store_open(&config, &n->anchor, err);
-	if (!r)
-		r = open_probes(n, err);
-	if (!r)
-		*ret = n;
-	else if (n && n->jobs)
+	return r ? r : open_probes(n, err);
+}
+
+int node_new(const struct node_options *o, struct node **ret, struct errtext *err)
+{
+	struct node *n = calloc(1, sizeof(*n));
+	struct errtext ignored;
+	int r;
+
+	if (!n)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	n->o = *o;
+	r = open_all(n, err);
+	if (r)
 		node_free(n, &ignored);
 	else
-		free(n);
+		*ret = n;
 	return r;
 }
 
@@ -352,11 +351,11 @@ int node_free(struct node *n, struct errtext *err)
 
 	if (!n)
 		return 0;
-	if (n->sampler)
+	if (n->sampler && n->jobs)
 		r = sample(n, true, err);
 	sampler_free(n->sampler);
 	probe_set_free(n->set);
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
+	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)
 		job_free(&n->jobs[slot]);
 	store_close(n->anchor);
 	retention_free(n->retention);

@@ -159,14 +159,14 @@ static bool take_visible(pid_t pid, void *arg)
 static int64_t slurm_user(const char *path)
 {
 	const char *at = strstr(path, "/uid_");
-	_cleanup_free_ char *digits = NULL;
-	uint64_t uid = 0;
+	char digits[16] = "";
+	uint64_t uid;
 
 	if (!at)
 		return -1;
 	at += strlen("/uid_");
-	digits = strndup(at, strcspn(at, "/"));
-	return !digits || parse_u64(digits, &uid) || uid >= UINT32_MAX ? -1 : (int64_t)uid;
+	snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(at, "/"), at);
+	return parse_u64(digits, &uid) || uid >= UINT32_MAX ? -1 : (int64_t)uid;
 }
 
 void selector_find_user(const char *proc_root, struct selector *s)
