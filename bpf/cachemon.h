@@ -25,6 +25,7 @@
 #define NR_WAITS	2048 /* files that the job waited for in an interval */
 #define NR_ADDERS	1024
 #define NR_PROCESSES	4096 /* processes that waited or read in one interval */
+#define NR_JOB_CGROUPS	4096
 #define NR_LOCKS	4096 /* more than CPUs: each CPU holds one at a time */
 #define NAME_RING_BYTES (4 << 20)
 
@@ -135,8 +136,20 @@ struct wait_row {
 	__u32 sleeps[WAIT_BUCKETS];
 };
 
-/* Job slots. Slot 0 is all processes outside the job, together; slot 1 is the watched job. */
-enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2 };
+/*
+ * Job slots. Slot 0 is all processes outside jobs, together. A run of one job has it in slot 1.
+ * With many jobs at once, a slot is used again after its job has ended, so a job's id is more than
+ * its slot: the upper half differs each time. With one job the id is the slot.
+ */
+enum { JOB_OTHERS = 0, JOB_WATCHED = 1, JOB_NR = 2, NR_SLOTS = 256 };
+#define JOB_SLOT 0xffu /* a mask of a job's id, whose second byte is 0 */
+
+/* Many jobs at once: a cgroup whose tasks belong to a job. The value is the job's id. */
+struct job_cgroup {
+	__u64 id;	 /* kernfs id, unique in its hierarchy */
+	__u32 hierarchy; /* JOB_BY_* */
+	__u32 pad;
+};
 
 /* A file as the page cache identifies it: mapping->host, not the opened file (overlayfs). */
 struct file_key {
@@ -170,7 +183,9 @@ struct file_row {
 /* BLOCK_PAGES neighbouring pages of one file, added by one job. */
 struct block_key {
 	struct file_key file;
-	__u64 block; /* (page index / BLOCK_PAGES) << 8 | job */
+	/* (page index / BLOCK_PAGES) << 8 | slot. With many jobs at once, slot 0 is the block's
+	 * first entry, whose owner the entry names; each further owner has an entry of its slot. */
+	__u64 block;
 };
 
 /*
@@ -202,10 +217,18 @@ struct chunk {
 #define BLOCK_PAGES  (64 * BLOCK_CHUNKS)
 struct block {
 	struct chunk chunks[BLOCK_CHUNKS];
-	__u32 going;	/* BLOCK_* */
-	__u32 advisers; /* ADVISER_*, 8 bits per chunk: the kinds of advice that ever prefetched a
-			   page of it */
+	__u32 going; /* BLOCK_* */
+	union {
+		__u32 advisers; /* ADVISER_*, 8 bits per chunk: the kinds of advice that ever
+				   prefetched a page of it */
+		__u32 owner;	/* many jobs: the owner's id, 0: none; and OWNER_MORE for each
+				   further entry of the block */
+	};
 };
+
+/* In the second byte of a first entry's owner. */
+#define OWNER_MORE  0x100u
+#define OWNER_MORES 0xff00u
 
 /* Advice that brings in pages. If two kinds brought in pages of a chunk, their fates there cannot
  * be separated. */
@@ -292,6 +315,10 @@ struct adder_key {
 	__u32 does;	  /* enum evictor_does */
 };
 
+/* With many jobs, the slot is in the upper bits of a process's key: ids have 22 bits. */
+#define PROCESS_SLOT_SHIFT 24
+#define PROCESS_PID	   0xffffffu
+
 /* A process of the job in one interval, by its process id as cachemon sees it. The sums over all
  * processes are the job's stall_ns and stalls. */
 struct process_row {
@@ -347,6 +374,7 @@ struct loss_counts {
 	__u64 state_drops;    /* tasks without a state: their events are not counted */
 	__u64 ghosts_dropped; /* ghost pages dropped to make room: refaults are a lower bound */
 	__u64 advice_full;
+	__u64 births_dropped; /* records of cgroups (births.h): they must be searched for */
 };
 
 _Static_assert(sizeof(struct file_key) == 16, "file_key");

@@ -25,7 +25,9 @@ struct iter_place {
 struct task_state {
 	/* Other CPUs change these in the stored copy. */
 	__u32 job;
-	__u32 counted; /* COUNTED_* of processes.bpf.h; only the stored copy is right */
+	__u32 counted;	 /* COUNTED_* of processes.bpf.h; only the stored copy is right */
+	__u32 job_table; /* many jobs: shared.job_table when job was found; only the stored copy */
+	__u32 pad;
 
 	/* From here on it belongs to the running task, and is copied as a whole. */
 	__u32 flags;	 /* TASK_* of tasks.bpf.h */
@@ -145,6 +147,8 @@ struct uring_read {
 struct cell {
 	__u64 inode; /* 0: free */
 	struct file_key file;
+	__u32 slot; /* of the job */
+	__u32 pad;
 	struct file_row row;
 };
 
@@ -171,8 +175,8 @@ struct tally {
 	struct file_key file;
 	__u64 lookups;	  /* lookups in addition to one per call */
 	__u32 generation; /* TALLY_*: generation of the rows that these counts belong to */
-	__u32 pad;
-	__u64 runs; /* runs of the per-read hook for flushed reads, since the start */
+	__u32 slot;	  /* of the job */
+	__u64 runs;	  /* runs of the per-read hook for flushed reads, since the start */
 
 	/* For function hooks: the last call that was taken. call_end 0: the task's state has it. */
 	__u64 call_id;
@@ -184,7 +188,9 @@ struct tally {
 	__u64 switches; /* switches between such tasks, which are ignored */
 	__u64 scratch;	/* as in struct live */
 	__u64 own;	/* the running task belongs to the job, or several CPUs share the tally */
-	__u64 unused[10];
+	__u32 pad;	/* for order_reads() */
+	__u32 pad2;
+	__u64 unused[9];
 };
 
 /* After the end of its generation a cell belongs to the sweep, until the sweep has emptied it. */
@@ -204,10 +210,11 @@ struct live {
 	__u64 task; /* the task of this state */
 	__u64 regs; /* its user registers; 0 for a kernel thread */
 	__u32 epoch;
-	__u32 pad;		   /* for order_reads() and order_writes() */
-	struct task_state s;	   /* fields that each read needs come first */
-	__u64 scratch;		   /* turns a typed pointer into a plain address */
-	__u64 runs[JOB_NR][EV_NR]; /* of programs, by job; tallies count their own */
+	__u32 pad;	     /* for order_reads() and order_writes() */
+	struct task_state s; /* fields that each read needs come first */
+	__u64 scratch;	     /* turns a typed pointer into a plain address */
+	/* Of programs, in tasks outside jobs and in those of jobs; tallies count their own. */
+	__u64 runs[JOB_NR][EV_NR];
 	struct read_now now;
 	__u32 moves; /* shared.moves at the last refresh */
 	__u32 pad2;

@@ -40,7 +40,7 @@ struct name_seen {
 	__u64 inode; /* the dentry's inode; on overlayfs it differs from the file's */
 	__u64 inode_id;
 	__u32 tgid;
-	__u32 used; /* 1: by the job */
+	__u32 used; /* the job that used it last; 0: none */
 };
 
 /* A walk from a dentry to the root, and the record that it fills. In a map instead of on the

@@ -39,6 +39,12 @@ struct pid_view {
 	__u32 pad;
 };
 
+/* A slot of many jobs: its job's id, 0: none; and that job's evictions, modulo 2^32. */
+struct job_slot {
+	volatile __u32 job;
+	__u32 evicted_pages;
+};
+
 /* Variables that programs and user space share while it runs. */
 struct shared {
 	volatile __u32 epoch; /* 0: not started. A change makes each CPU check its task again */
@@ -79,7 +85,15 @@ struct shared {
 	__u64 outstanding[NR_OUTSTANDING];
 	__u8 used_files[NR_USED_FILES];
 	struct trace_shared tracing;
+
+	/* Many jobs at once. */
+	volatile __u32 job_table; /* never 0; a change makes the job of each task unknown */
+	volatile __u32 slots_end; /* after the highest slot in use */
+	struct job_slot slots[NR_SLOTS];
 };
+
+/* A task's cgroup and those above it are searched for its job: this many. */
+#define JOB_LEVELS 16
 
 /* Functions that end a bio, for tasks that wait for one and for direct reads of block devices:
  * their addresses; 0: not needed. */
@@ -100,7 +114,8 @@ enum {
 /* Constants set before the programs are loaded. */
 struct config {
 	__u32 page_shift;
-	__u32 job_by_cgroup; /* JOB_BY_* */
+	__u32 job_by_cgroup;   /* JOB_BY_* */
+	__u32 job_hierarchies; /* many jobs: 1 << JOB_BY_* of their cgroups; 0: one job */
 	__u32 job_cgroup_level;
 	__u64 job_cgroup_id;
 	__u32 advice_by_calls;	/* advice_call_tp counts the calls */
@@ -143,7 +158,7 @@ struct sweep_cells_args {
 /* CPU time and reads of running tasks since they were last charged: sweep_charges. */
 struct sweep_charges_args {
 	__u32 nr_cpus;
-	__u32 pad;
+	__u32 slot; /* many jobs: of this one */
 	__u64 cpu_ns;
 	__u64 rchar_bytes;
 	__u64 syscr_calls;

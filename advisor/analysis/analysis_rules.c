@@ -2,7 +2,6 @@
 #include "advisor/analysis/analysis_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,15 +146,12 @@ static int note_doubts(struct run *r, const struct rule *rule, const struct find
 		const struct doubt *d = &r->doubts[i];
 		int64_t job_id = r->a->jobs[i].id;
 		const char *reason = d->reason;
-		char text[1024];
 
 		if (!d->nr || found_for(list, nr, job_id))
 			continue;
-		if (d->nr > 1) {
-			snprintf(text, sizeof(text), "%.900s; and %zu more errors", reason,
-				 d->nr - 1);
-			reason = arena_bytes(arena_of(r), text, strlen(text)).data;
-		}
+		if (d->nr > 1)
+			reason = arena_print(arena_of(r), "%.900s; and %zu more errors", reason,
+					     d->nr - 1);
 		e = reason ? note_unjudged(r, rule, job_id, reason, true) : -ENOMEM;
 	}
 	return e;
@@ -204,8 +200,6 @@ static int cap_grade(struct run *r, struct analysis_job *job)
 	struct analysis_grade *overall = &job->grades[GRADE_OVERALL];
 	const struct finding *most = NULL;
 	double share = 0;
-	char text[512];
-	struct bytes copy;
 
 	for (size_t i = 0; i < job->nr_fixes; i++) {
 		const struct gain *g = &job->findings[i].gain;
@@ -218,12 +212,11 @@ static int cap_grade(struct run *r, struct analysis_job *job)
 	}
 	if (!overall->letter || !most || overall->score.value <= 1 - share)
 		return 0;
-	snprintf(text, sizeof(text), "1 - gain %.4f of %s, which is less than the %s", share,
-		 most->rule->id, overall->formula);
 	overall->score.value = 1 - share;
-	copy = arena_bytes(arena_of(r), (char[]){grade_letter(overall->score.value)}, 1);
-	overall->letter = copy.data;
-	overall->formula = arena_bytes(arena_of(r), text, strlen(text)).data;
+	overall->letter = arena_print(arena_of(r), "%c", grade_letter(overall->score.value));
+	overall->formula =
+		arena_print(arena_of(r), "1 - gain %.4f of %s, which is less than the %s", share,
+			    most->rule->id, overall->formula);
 	return overall->letter && overall->formula ? 0 : -ENOMEM;
 }
 

@@ -44,9 +44,6 @@ bool word_char(char c);
 /* Letters and digits of a text as lowercase words, each surrounded by blanks; ret needs room for
  * three bytes more than the text. */
 void words_put(const char *text, char *ret);
-/* Whether an entry of the list ("git clone, docker run" or "rm|dd") occurs in words from
- * words_put(). */
-bool words_have(const char *words, const char *list);
 
 /* forbidden.c: whether a POSIX extended expression matches, ignoring case. True on -ENOMEM,
  * because every expression describes something forbidden. */

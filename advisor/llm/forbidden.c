@@ -24,7 +24,9 @@ void words_put(const char *text, char *ret)
 	strcpy(ret, ret[-1] == ' ' ? "" : " ");
 }
 
-bool words_have(const char *words, const char *list)
+/* Whether an entry of the list ("git clone, docker run" or "rm|dd") occurs in words from
+ * words_put(). */
+static bool words_have(const char *words, const char *list)
 {
 	char phrase[64];
 	size_t len;

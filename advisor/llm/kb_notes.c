@@ -81,13 +81,13 @@ static const char *text_of(struct arena *a, const struct note *n, int fields)
 	};
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	_cleanup_free_ char *text = NULL;
+	const char *text;
 	bool whole = out;
 
 	for (int i = 0; i < fields && whole; i++)
 		whole = !all[i][1] || put_field(out, a, all[i][0], all[i][1]);
-	text = text_end(&b);
-	return whole && text ? arena_bytes(a, text, b.len).data : NULL;
+	text = text_end_in(&b, a);
+	return whole ? text : NULL;
 }
 
 const char *kb_text(struct arena *a, const struct note *note)
@@ -107,11 +107,8 @@ const char *kb_text(struct arena *a, const struct note *note)
 static const char *id_of(struct arena *a, const char *name)
 {
 	const char *inert = inert_copy(a, name, strlen(name) - strlen(".md"));
-	_cleanup_free_ char *id = NULL;
 
-	if (!inert || text_print(&id, "user:%s", inert))
-		return NULL;
-	return arena_bytes(a, id, strlen(id)).data;
+	return inert ? arena_print(a, "user:%s", inert) : NULL;
 }
 
 static int load_note(struct kb *kb, int fd, const char *path, const char *name, size_t *bytes,
@@ -133,7 +130,7 @@ static int load_note(struct kb *kb, int fd, const char *path, const char *name, 
 				   path);
 	*bytes += len;
 	kept = arena_bytes(&kb->arena, text, len).data;
-	file = arena_bytes(&kb->arena, path, strlen(path)).data;
+	file = arena_text(&kb->arena, path);
 	id = id_of(&kb->arena, name);
 	if (!kept || !file || !id)
 		return -ENOMEM;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "advisor/llm/redact.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/cleanup.h"
+#include "advisor/llm/redact_path.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 
@@ -52,133 +51,6 @@ static const char *const kinds[NAME_NR] = {
 	[NAME_COMMAND] = "command",
 };
 
-/*
- * Paths of the kernel or of cachemon that are the same on every machine: an answer needs them, and
- * they identify nobody. Excluded: /dev/mapper, /dev/disk (labels), /dev/shm and /sys/fs/cgroup
- * (jobs), /etc (files that an administrator names).
- */
-static const struct {
-	const char *path;
-	enum { ALONE, WITH_ONE_BELOW, WITH_ALL_BELOW } how;
-} of_system[] = {
-	{"/proc", WITH_ALL_BELOW},
-	{"/sys/block", WITH_ALL_BELOW},
-	{"/sys/bus", WITH_ALL_BELOW},
-	{"/sys/class", WITH_ALL_BELOW},
-	{"/sys/devices", WITH_ALL_BELOW},
-	{"/sys/kernel", WITH_ALL_BELOW},
-	{"/sys/module", WITH_ALL_BELOW},
-	{"/sys/fs/cgroup", ALONE},
-	{"/sys", ALONE},
-	{"/dev", WITH_ONE_BELOW},
-	{"/etc/cachemon", ALONE},
-	{"/etc/fstab", ALONE},
-	{"/etc/sysctl.conf", ALONE},
-	{"/etc/sysctl.d", ALONE},
-	{"/etc/udev/rules.d", ALONE},
-};
-
-/* Endings that show the type of data; any other ending could be a name too. */
-static const char endings[] =
-	" .arrow .avi .bam .bin .bmp .bz2 .c .cache .conf .cpp .csv .dat .db .fits "
-	".flac .gguf .gif .gz .h5 .hdf5 .html .idx .img .index .iso .jar .jpeg .jpg "
-	".json .jsonl .lmdb .log .lz4 .md .mp3 .mp4 .nc .npy .npz .onnx .orc .ovf "
-	".parquet .pb .pdf .pickle .pkl .png .pt .pth .py .pyc .qcow2 .rec .root "
-	".sam .safetensors .sh .so .sql .sqlite .tar .tfrecord .tgz .tif .tiff .tmp "
-	".tsv .txt .vcf .wav .webp .xml .xz .yaml .yml .zarr .zip .zst ";
-
-enum { ENDINGS_KEPT = 2 /* .tar.gz */ };
-
-static bool is_word_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* Characters of an unquoted path component, and those that begin it. */
-static bool is_path_char(char c)
-{
-	return (unsigned char)c > ' ' && c != 0x7f && !strchr("\"'<>|;,()[]{}*?`$&!", c);
-}
-
-/* Whether a path may begin at `at`: "/x" or "~/x", not in the middle of a word. */
-static bool path_begins(const char *text, size_t len, size_t at)
-{
-	size_t slash = at;
-	char before = at ? text[at - 1] : ' ';
-
-	/* The next part of the same word, also after the end of an alias. */
-	if (is_word_char(before) || (before && strchr("./-~\\", before)) ||
-	    (before == '>' && at > 1 && text[at - 2] >= '0' && text[at - 2] <= '9'))
-		return false;
-	if (text[at] == '~')
-		for (slash++; slash < len && is_word_char(text[slash]); slash++)
-			;
-	if (slash >= len || text[slash] != '/')
-		return false;
-	for (slash++; slash < len && text[slash] == '/'; slash++)
-		;
-	return slash < len && is_path_char(text[slash]);
-}
-
-/* A colon is part of a name, but not before a line number, another path or a word. */
-static bool colon_ends(const char *text, size_t len, size_t at)
-{
-	return at + 1 >= len || !is_path_char(text[at + 1]) || text[at + 1] == '/' ||
-	       (text[at + 1] >= '0' && text[at + 1] <= '9');
-}
-
-/* The end of the path at `at`, without punctuation of the sentence. */
-static size_t path_end(const char *text, size_t len, size_t at)
-{
-	size_t end = at;
-
-	while (end < len && is_path_char(text[end]) &&
-	       (text[end] != ':' || !colon_ends(text, len, end)))
-		end++;
-	while (end > at && strchr(".:/-", text[end - 1]))
-		end--;
-	return end;
-}
-
-/* Paths that every machine has and that contain no personal names. */
-static bool is_of_system(const char *path, size_t len)
-{
-	/* The path leaves its directory through "..". */
-	if (memmem(path, len, "/../", 4) || (len >= 3 && !memcmp(path + len - 3, "/..", 3)))
-		return false;
-	for (size_t i = 0; i < sizeof(of_system) / sizeof(of_system[0]); i++) {
-		size_t n = strlen(of_system[i].path);
-
-		if (len < n || memcmp(path, of_system[i].path, n) != 0)
-			continue;
-		if (len == n || (path[n] == '/' && (of_system[i].how == WITH_ALL_BELOW ||
-						    (of_system[i].how == WITH_ONE_BELOW &&
-						     !memchr(path + n + 1, '/', len - n - 1)))))
-			return true;
-	}
-	return false;
-}
-
-/* The part of a file name to keep: an ending that is usual for data files. */
-static size_t ending_of(const char *base, size_t len)
-{
-	size_t kept = 0;
-
-	for (int i = 0; i < ENDINGS_KEPT; i++) {
-		const char *end = base + len - kept, *dot = memrchr(base, '.', len - kept);
-		char ending[16];
-
-		if (!dot || dot == base)
-			break;
-		snprintf(ending, sizeof(ending), " %.*s ", (int)(end - dot), dot);
-		if (!strstr(endings, ending))
-			break;
-		kept += (size_t)(end - dot);
-	}
-	return kept;
-}
-
 /* The number of keys that are not greater than a text. */
 static size_t keys_upto(const struct redact *r, const char *text, size_t len)
 {
@@ -205,18 +77,19 @@ static uint32_t find_key_of(const struct redact *r, const char *text, size_t len
 	return k && k->len == len && !memcmp(k->text, text, len) ? k->name : NO_NAME;
 }
 
-/* Keeps an existing key. 0 or -ENOMEM. */
-static int add_key(struct redact *r, const char *text, size_t len, uint32_t name)
+/* Keeps an existing key. */
+static void add_key(struct redact *r, const char *text, size_t len, uint32_t name)
 {
 	size_t at = keys_upto(r, text, len);
 
 	if (find_key_of(r, text, len) != NO_NAME)
-		return 0;
-	if (vec_reserve(r->keys, r->room_keys, r->nr_keys + 1))
-		return -ENOMEM;
+		return;
+	if (vec_reserve(r->keys, r->room_keys, r->nr_keys + 1)) {
+		r->arena.failed = true;
+		return;
+	}
 	memmove(r->keys + at + 1, r->keys + at, (r->nr_keys++ - at) * sizeof(*r->keys));
 	r->keys[at] = (struct key){text, len, name};
-	return 0;
 }
 
 struct redact *redact_new(bool on)
@@ -246,6 +119,11 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static bool is_path(const char *name)
+{
+	return *name == '/' || *name == '~';
+}
+
 /* "E12": the form of a pack's keys. */
 static bool is_key(const char *name, size_t len)
 {
@@ -261,7 +139,7 @@ static bool is_word(const char *name, size_t len)
 	bool letter = false;
 
 	for (size_t i = 0; i < len; i++)
-		letter |= (name[i] & 0x80) || (is_word_char(name[i]) && !is_digit(name[i]));
+		letter |= (name[i] & 0x80) || (redact_path_word(name[i]) && !is_digit(name[i]));
 	return len >= NAME_MIN && letter && !is_key(name, len);
 }
 
@@ -274,94 +152,62 @@ static bool is_own_name(const char *name, size_t len)
 	return false;
 }
 
-static uint32_t add_name(struct redact *r, const struct name *n)
+/* The name of a path or a word, added if it is new; NO_NAME: no memory. */
+static uint32_t take_text(struct redact *r, enum name_kind kind, const char *text, size_t len)
 {
-	uint32_t index = (uint32_t)r->nr;
-	struct bytes copy = arena_bytes(&r->arena, n->text, n->len);
+	struct name n = {kind, NULL, len, 0, 0, NO_NAME, 0};
+	uint32_t name = find_key_of(r, text, len);
+	bool is_file = kind == NAME_PATH;
 
-	if (!copy.data || r->nr >= NO_NAME || vec_reserve(r->names, r->room, r->nr + 1) ||
-	    add_key(r, copy.data, copy.len, index))
-		return NO_NAME;
-	r->names[index] = *n;
-	r->names[index].text = copy.data;
-	r->nr++;
-	return index;
-}
-
-/* Whether the directory of a file needs an alias: not "/", "~", or a path of every machine. */
-static bool is_directory(const char *path, size_t len)
-{
-	if (len < 2 || is_of_system(path, len))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (path[i] != '/')
-			return true;
-	return false;
-}
-
-static uint32_t path_name(struct redact *r, enum name_kind kind, const char *path, size_t len);
-
-static uint32_t add_file(struct redact *r, const char *path, size_t len)
-{
-	struct name n = {NAME_PATH, path, len, 0, 0, NO_NAME, 0};
-	uint32_t index;
-
-	if (path[0] == '/' || path[0] == '~')
-		for (n.base = len; n.base && path[n.base - 1] != '/';)
+	if (name != NO_NAME && r->names[name].len == len)
+		return name;
+	if (is_file && is_path(text))
+		for (n.base = len; n.base && text[n.base - 1] != '/';)
 			n.base--;
-	if (n.base && is_directory(path, n.base - 1)) {
-		n.directory = path_name(r, NAME_DIRECTORY, path, n.base - 1);
-		if (n.directory == NO_NAME)
-			return NO_NAME;
-	}
-	n.ending = ending_of(path + n.base, len - n.base);
-	index = add_name(r, &n);
-	if (index != NO_NAME && is_own_name(path + n.base, len - n.base) &&
-	    add_key(r, r->names[index].text + n.base, len - n.base, index))
+	if (n.base && redact_path_needs_alias(text, n.base - 1))
+		n.directory = take_text(r, NAME_DIRECTORY, text, n.base - 1);
+	if (is_file)
+		n.ending = redact_path_ending(text + n.base, len - n.base);
+	n.text = arena_bytes(&r->arena, text, len).data;
+	name = (uint32_t)r->nr;
+	if (r->arena.failed || r->nr >= NO_NAME || vec_reserve(r->names, r->room, r->nr + 1)) {
+		r->arena.failed = true;
 		return NO_NAME;
-	return index;
+	}
+	r->names[r->nr++] = n;
+	add_key(r, n.text, len, name);
+	if (is_file && is_own_name(n.text + n.base, len - n.base))
+		add_key(r, n.text + n.base, len - n.base, name);
+	return name;
 }
 
-/* The name of a path in a text, added if new; NO_NAME: no memory. */
-static uint32_t path_name(struct redact *r, enum name_kind kind, const char *path, size_t len)
+void redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len)
 {
-	struct name n = {kind, path, len, 0, 0, NO_NAME, 0};
-	uint32_t known = find_key_of(r, path, len);
-
-	if (known != NO_NAME && r->names[known].len == len)
-		return known;
-	return kind == NAME_PATH ? add_file(r, path, len) : add_name(r, &n);
-}
-
-int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len)
-{
-	bool is_path = len && (name[0] == '/' || name[0] == '~');
+	bool path = len && is_path(name), usable;
 
 	if (!r->on)
-		return 0;
+		return;
 	len = strnlen(name, len);
-	while (is_path && len && name[len - 1] == '/') {
+	while (path && len && name[len - 1] == '/') {
 		len--;
 		if (kind == NAME_PATH)
 			kind = NAME_DIRECTORY;
 	}
-	if (is_path ? !is_directory(name, len) : !is_word(name, len))
-		return 0;
-	if (!is_path && (kind == NAME_PATH || kind == NAME_DIRECTORY) && !is_own_name(name, len))
-		return 0;
-	if (find_key_of(r, name, len) != NO_NAME)
-		return 0;
-	return path_name(r, kind, name, len) == NO_NAME ? -ENOMEM : 0;
+	usable = path					       ? redact_path_needs_alias(name, len)
+		 : kind == NAME_PATH || kind == NAME_DIRECTORY ? is_own_name(name, len)
+							       : is_word(name, len);
+	if (usable && find_key_of(r, name, len) == NO_NAME)
+		take_text(r, kind, name, len);
 }
 
-int redact_public(struct redact *r, const char *text)
+void redact_public(struct redact *r, const char *text)
 {
 	struct bytes copy = arena_bytes(&r->arena, text, strlen(text));
 
-	if (!copy.data || vec_reserve(r->texts, r->room_texts, r->nr_texts + 1))
-		return -ENOMEM;
-	r->texts[r->nr_texts++] = copy;
-	return 0;
+	if (vec_reserve(r->texts, r->room_texts, r->nr_texts + 1))
+		r->arena.failed = true;
+	else if (copy.data)
+		r->texts[r->nr_texts++] = copy;
 }
 
 /* The largest alias number, far above the number of names in any report. */
@@ -376,8 +222,8 @@ static bool is_taken(const struct redact *r, const char *alias)
 	return false;
 }
 
-/* The next number of its kind, skipping taken ones. 0 or -ENOMEM. */
-static int give_number(struct redact *r, uint32_t name)
+/* The next number of its kind, skipping taken ones. */
+static void give_number(struct redact *r, uint32_t name)
 {
 	struct name *n = &r->names[name];
 
@@ -386,15 +232,16 @@ static int give_number(struct redact *r, uint32_t name)
 		char alias[32];
 		bool taken;
 
-		if (vec_reserve(r->aliases[n->kind].names, r->aliases[n->kind].room, number + 1))
-			return -ENOMEM;
+		if (vec_reserve(r->aliases[n->kind].names, r->aliases[n->kind].room, number + 1)) {
+			r->arena.failed = true;
+			return;
+		}
 		snprintf(alias, sizeof(alias), "<%s-%zu>", kinds[n->kind], number + 1);
 		taken = is_taken(r, alias);
 		r->aliases[n->kind].names[number] = taken ? NO_NAME : name;
 		r->aliases[n->kind].nr++;
 		n->number = taken ? 0 : (uint32_t)number + 1;
 	}
-	return 0;
 }
 
 /* "<KIND-N>" at the start of text. */
@@ -442,9 +289,9 @@ static bool goes_on(const char *text, size_t len, size_t at)
 {
 	if (at >= len || !text[at])
 		return false;
-	if (is_word_char(text[at]) || (text[at] & 0x80) || strchr("-+@%~=#", text[at]))
+	if (redact_path_word(text[at]) || (text[at] & 0x80) || strchr("-+@%~=#", text[at]))
 		return true;
-	return strchr(".:,", text[at]) && at + 1 < len && is_word_char(text[at + 1]);
+	return strchr(".:,", text[at]) && at + 1 < len && redact_path_word(text[at + 1]);
 }
 
 /* Whether a name that begins at `begin` may end before `end`. */
@@ -452,12 +299,12 @@ static bool may_end(const char *text, size_t len, size_t begin, size_t end)
 {
 	if (text[begin] == '/' || text[begin] == '~')
 		return !goes_on(text, len, end);
-	return end >= len || !is_word_char(text[end - 1]) || !is_word_char(text[end]);
+	return end >= len || !redact_path_word(text[end - 1]) || !redact_path_word(text[end]);
 }
 
 static bool may_begin(const char *text, size_t at)
 {
-	return !at || !is_word_char(text[at - 1]) || !is_word_char(text[at]);
+	return !at || !redact_path_word(text[at - 1]) || !redact_path_word(text[at]);
 }
 
 /* The longest name at `at`, and its length. It never extends into an alias, which is one unit. */
@@ -488,17 +335,6 @@ static uint32_t find_name(const struct redact *r, const char *text, size_t len, 
 	return NO_NAME;
 }
 
-/* The end of a path that every machine has; 0: none begins at `at`. */
-static size_t find_system(const char *text, size_t len, size_t at)
-{
-	size_t end;
-
-	if (text[at] != '/' || !path_begins(text, len, at))
-		return 0;
-	end = path_end(text, len, at);
-	return is_of_system(text + at, end - at) ? end : 0;
-}
-
 /* Whether a name occurs in a public text: then it reveals nothing about this machine. */
 static bool is_public(const struct redact *r, const char *name, size_t name_len)
 {
@@ -524,57 +360,50 @@ static uint32_t name_at(const struct redact *r, const char *text, size_t len, si
 {
 	*ret_len = 0;
 	if (at >= *past)
-		*past = find_system(text, len, at);
+		*past = redact_path_system_end(text, len, at);
 	return at < *past && strchr("/~", text[at]) ? NO_NAME
 						    : find_name(r, text, len, at, ret_len);
 }
 
 /* The name at `at`, or the name of an unknown path; NO_NAME: none. */
 static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t at, size_t *past,
-			  size_t *ret_len, bool *ret_failed)
+			  size_t *ret_len)
 {
 	uint32_t name = name_at(r, text, len, at, past, ret_len);
 	size_t used = *ret_len, end;
 
 	if (at < *past || !strchr("/~", text[at]) ||
-	    (name == NO_NAME && !path_begins(text, len, at)))
+	    (name == NO_NAME && !redact_path_begins(text, len, at)))
 		return name;
-	end = path_end(text, len, at + used);
+	end = redact_path_end(text, len, at + used);
 	if (name != NO_NAME && (end < at + used + 2 || text[at + used] != '/'))
 		return name;
 	if (end < at + 2)
 		return NO_NAME;
-	name = path_name(r, end < len && text[end] == '/' ? NAME_DIRECTORY : NAME_PATH, text + at,
-			 end - at);
-	*ret_failed = name == NO_NAME;
 	*ret_len = end - at;
-	return name;
+	return take_text(r, end < len && text[end] == '/' ? NAME_DIRECTORY : NAME_PATH, text + at,
+			 end - at);
 }
 
-/* whole: its path; a file's own name is shorter. The recursion is as deep as the path. False: no
- * memory. */
-static bool put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
+/* whole: its path; a file's own name is shorter. */
+static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 {
 	const struct name *n = &r->names[name];
 
 	if (whole && n->directory != NO_NAME) {
-		if (!put_alias(r, n->directory, true, out))
-			return false;
+		put_alias(r, n->directory, true, out);
 		putc('/', out);
 	} else if (whole) {
 		fwrite(n->text, 1, n->base, out);
 	}
-	if (give_number(r, name))
-		return false;
+	give_number(r, name);
 	fprintf(out, "<%s-%u>", kinds[n->kind], n->number);
 	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
-	return true;
 }
 
-static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
+static void put_redacted(struct redact *r, const char *text, size_t len, FILE *out)
 {
 	size_t at = 0, used = 0, past = 0;
-	bool failed = false;
 
 	while (at < len) {
 		uint32_t name = alias_at(r, text + at, len - at, &used);
@@ -584,24 +413,13 @@ static bool put_redacted(struct redact *r, const char *text, size_t len, FILE *o
 			at += used;
 			continue;
 		}
-		name = take_name(r, text, len, at, &past, &used, &failed);
-		if (failed)
-			return false;
+		name = take_name(r, text, len, at, &past, &used);
 		if (name == NO_NAME)
 			putc(text[at], out);
-		else if (!put_alias(r, name, used == r->names[name].len, out))
-			return false;
+		else
+			put_alias(r, name, used == r->names[name].len, out);
 		at += name == NO_NAME ? 1 : used;
 	}
-	return true;
-}
-
-/* Moves the text of a builder into an arena. */
-static const char *to_arena(struct arena *a, struct text_builder *b, bool ok)
-{
-	_cleanup_free_ char *text = text_end(b);
-
-	return text && ok ? arena_bytes(a, text, b->len).data : NULL;
 }
 
 /* Repeats until nothing changes: a path learned late may occur earlier in the text, and a path
@@ -615,9 +433,13 @@ const char *redact_text(struct redact *r, struct arena *a, const char *text, siz
 		struct text_builder b;
 		FILE *out = text_begin(&b);
 
+		if (out)
+			put_redacted(r, made, first ? len : strlen(made), out);
 		before = made;
-		made = to_arena(a, &b,
-				out && put_redacted(r, made, first ? len : strlen(made), out));
+		made = text_end_in(&b, a);
+		/* A name may be missing, so the text may not be used. */
+		if (r->arena.failed)
+			return NULL;
 	}
 	return made;
 }
@@ -642,7 +464,7 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 		fwrite(r->names[name].text + r->names[name].base, 1,
 		       r->names[name].len - r->names[name].base, out);
 	}
-	return to_arena(a, &b, true);
+	return text_end_in(&b, a);
 }
 
 size_t redact_alias_len(const struct redact *r, const char *text, size_t len)

@@ -30,18 +30,19 @@ struct redact *redact_new(bool on);
 void redact_free(struct redact *r);
 
 /*
- * Remembers a name; equal names get equal aliases. 0 or -ENOMEM. Left in texts: words of less than
- * three bytes, numbers, text that looks like a key ("E12"), and relative paths of lowercase letters
- * only. A file's own name is remembered too, unless it could be any word.
+ * Remembers a name; equal names get equal aliases. If there is no memory for one, every later call
+ * of redact_text() returns NULL. Left in texts: words of less than three bytes, numbers, text that
+ * looks like a key ("E12"), and relative paths of lowercase letters only. A file's own name is
+ * remembered too, unless it could be any word.
  */
-int redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
+void redact_add(struct redact *r, enum name_kind kind, const char *name, size_t len);
 /* The text with aliases instead of names, whole words only, longest first; in the arena. Unknown
- * paths get an alias here, except those that every machine has (/proc, /sys/block, redact.c).
+ * paths get an alias here, except those that every machine has (/proc, /sys/block, redact_path.c).
  * Existing aliases stay, so a text may be passed again after names were added. NULL: no memory. */
 const char *redact_text(struct redact *r, struct arena *a, const char *text, size_t len);
 /* Adds a public text (notes, instructions): a job called "read" is not a secret if they have
- * that word. The final check ignores names that occur in one. 0 or -ENOMEM. */
-int redact_public(struct redact *r, const char *text);
+ * that word. The final check ignores names that occur in one. */
+void redact_public(struct redact *r, const char *text);
 /* The text with names instead of aliases; unknown aliases stay. NULL: no memory. */
 const char *redact_restore(const struct redact *r, struct arena *a, const char *text);
 /* Length of a known alias at the start of the text, "<file-3>.tar"; 0: none. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const names[ROW_NR] = {
@@ -136,13 +135,10 @@ static bool read_evidence_row(const struct row_reader *r, struct evidence *ret)
 	ret->scope = column_text(r, 2);
 	ret->is_text = strcmp(type, "text") == 0;
 	if (strcmp(type, "true") == 0 || strcmp(type, "false") == 0)
-		ret->value = arena_bytes(r->arena, type, strlen(type)).data;
-	else if (strcmp(type, "real") == 0) {
-		char number[40];
-
-		snprintf(number, sizeof(number), "%.15g", sqlite3_column_double(r->evidence, 4));
-		ret->value = arena_bytes(r->arena, number, strlen(number)).data;
-	} else
+		ret->value = arena_text(r->arena, type);
+	else if (strcmp(type, "real") == 0)
+		ret->value = arena_print(r->arena, "%.15g", sqlite3_column_double(r->evidence, 4));
+	else
 		ret->value = column_text(r, 4);
 	return ret->metric && ret->unit && ret->scope;
 }

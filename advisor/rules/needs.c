@@ -148,30 +148,20 @@ static void column_what(const char *name, char *ret, size_t size)
 		*c = *c == '_' ? ' ' : *c;
 }
 
-static const char *join_sentence(struct arena *a, const char *before, const char *what,
-				 const char *after)
-{
-	char text[640];
-
-	snprintf(text, sizeof(text), "%s%s%s", before, what, after);
-	return arena_bytes(a, text, strlen(text)).data;
-}
-
 /* Why a counter or a table has no value; what: for people. */
 static int why_absent(const struct needs_subject *s, const char *name, const char *what,
 		      const char **ret_reason)
 {
 	const char *reason = NULL;
 	bool found;
-	char after[512];
 	int e = ask_first(s,
 			  "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
 			  name, &found, &reason);
 
 	if (e)
 		return e;
-	snprintf(after, sizeof(after), "%s%s", reason ? ": " : "", reason ? reason : "");
-	*ret_reason = join_sentence(s->arena, "the run has no ", what, after);
+	*ret_reason = arena_print(s->arena, "the run has no %s%s%.500s", what, reason ? ": " : "",
+				  reason ? reason : "");
 	return *ret_reason ? 0 : -ENOMEM;
 }
 
@@ -229,8 +219,8 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 	if (e)
 		return e;
 	if (!found) {
-		*ret_reason = join_sentence(s->arena, "the database has no ", t->what,
-					    ": an older cachemon recorded it");
+		*ret_reason = arena_print(
+			s->arena, "the database has no %s: an older cachemon recorded it", t->what);
 		return *ret_reason ? 0 : -ENOMEM;
 	}
 	e = t->rows ? ask_first(s, t->rows, NULL, &found, &text)

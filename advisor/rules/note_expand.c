@@ -6,12 +6,10 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advisor/rules/embedded.h"
 #include "advisor/rules/note_expand.h"
-#include "cachemon/base/cleanup.h"
 #include "cachemon/base/suggest.h"
 #include "cachemon/base/text_builder.h"
 
@@ -174,10 +172,10 @@ int note_expand(struct arena *a, const char *file, struct lines from, const char
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 	int e = out ? put_lines(out, a, file, from, end, err) : -ENOMEM;
-	_cleanup_free_ char *text = text_end(&b);
+	const char *text = text_end_in(&b, a);
 
 	if (e)
 		return e;
-	*ret = text ? arena_bytes(a, text, b.len).data : NULL;
-	return *ret ? 0 : -ENOMEM;
+	*ret = text;
+	return text ? 0 : -ENOMEM;
 }

@@ -42,8 +42,6 @@ enum rule_lever {
 	LEVER_NR
 };
 
-extern const char *const lever_names[LEVER_NR];
-
 /* When a rule runs; a later rule sees the findings of earlier ones. */
 enum rule_order { ORDER_FIRST, ORDER_LATE, ORDER_LAST, ORDER_NR };
 

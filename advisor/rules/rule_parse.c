@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static const char *const key_names[KEY_NR] = {
 	"lever", "needs counters", "needs tables", "needs facts", "SPDX-License-Identifier",
 };
 
-const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
+static const char *const lever_names[LEVER_NR] = {"direct", "cause", "symptom"};
 
 struct parser {
 	struct arena *arena;
@@ -386,7 +385,6 @@ int rule_param_override(struct arena *a, const struct rule *rule, const char *fi
 			const struct rule_param *value, struct errtext *err)
 {
 	struct rule_param *p = rule_param_find(rule, value->name);
-	char where[512];
 
 	if (!p)
 		return errtext_set(err, -EINVAL,
@@ -397,11 +395,10 @@ int rule_param_override(struct arena *a, const struct rule *rule, const char *fi
 		return errtext_set(
 			err, -EINVAL, "%s:%d: %s is in %s, not in %s; give the value in that unit",
 			file, value->line, p->name, p->unit[0] ? p->unit : "no unit", value->unit);
-	snprintf(where, sizeof(where), "%s:%d", file, value->line);
 	p->text = value->text;
 	p->is_integer = value->is_integer;
 	p->integer = value->integer;
 	p->real = value->real;
-	p->set_by = arena_bytes(a, where, strlen(where)).data;
+	p->set_by = arena_print(a, "%s:%d", file, value->line);
 	return a->failed ? -ENOMEM : 0;
 }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,19 +80,10 @@ int rule_set_problem(struct rule_set *s, int e, const struct errtext *err)
 
 	if (e == -ENOMEM)
 		return e;
-	text = arena_bytes(&s->arena, err->text, strlen(err->text)).data;
+	text = arena_text(&s->arena, err->text);
 	if (!text)
 		return -ENOMEM;
 	return push_item(&s->arena, &s->problems, &s->nr_problems, &text, sizeof(text));
-}
-
-static const char *builtin_name(struct arena *a, const char *before, const char *id,
-				const char *after)
-{
-	char name[160];
-
-	snprintf(name, sizeof(name), "%s%s%s", before, id, after);
-	return arena_bytes(a, name, strlen(name)).data;
 }
 
 static int load_builtin(struct rule_set *s)
@@ -103,7 +93,7 @@ static int load_builtin(struct rule_set *s)
 	int e = 0;
 
 	for (size_t i = 0; !e && embedded_rule(i, &id, &text); i++) {
-		const char *file = builtin_name(&s->arena, "sql/rules/", id, ".sql");
+		const char *file = arena_print(&s->arena, "sql/rules/%s.sql", id);
 		struct rule rule;
 
 		e = file ? rule_parse(&s->arena, file, id, text, &rule, &err) : -ENOMEM;
@@ -111,7 +101,7 @@ static int load_builtin(struct rule_set *s)
 		e = e ? rule_set_problem(s, e, &err) : replace_rule(s, &rule);
 	}
 	for (size_t i = 0; !e && embedded_note(i, &id, &text); i++) {
-		const char *file = builtin_name(&s->arena, "prompts/notes/", id, ".md");
+		const char *file = arena_print(&s->arena, "prompts/notes/%s.md", id);
 		struct note note;
 
 		e = file ? note_parse(&s->arena, file, id, text, &note, &err) : -ENOMEM;
@@ -303,14 +293,6 @@ static int load_thresholds(struct rule_set *s, const char *file)
 	return e;
 }
 
-static const char *path_of_entry(struct dir_load *d, const char *name)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", d->path, name);
-	return arena_bytes(&d->set->arena, path, strlen(path)).data;
-}
-
 static int load_entry(struct dir_load *d, const char *name)
 {
 	struct arena *a = &d->set->arena;
@@ -322,7 +304,7 @@ static int load_entry(struct dir_load *d, const char *name)
 
 	if (name[0] == '.' || (!rule && !note) || strcmp(name, "README.md") == 0)
 		return 0;
-	file = path_of_entry(d, name);
+	file = arena_print(a, "%s/%s", d->path, name);
 	if (!file)
 		return -ENOMEM;
 	e = rule ? load_rule(d, file, rule, &err) : load_note(d, file, note, &err);
@@ -332,7 +314,7 @@ static int load_entry(struct dir_load *d, const char *name)
 static int load_names(struct dir_load *d, struct dirent **names, int nr)
 {
 	struct errtext err = {0};
-	const char *file = path_of_entry(d, "thresholds");
+	const char *file = arena_print(&d->set->arena, "%s/thresholds", d->path);
 	int e = file ? 0 : -ENOMEM;
 
 	for (int i = 0; i < nr && !e; i++)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,17 +359,13 @@ static bool judge_past(const struct past *p, struct arena *arena, struct series_
 
 static const char *say_too_few_runs(struct arena *arena, const struct past *p)
 {
-	char text[256];
-
 	if (!p->of_name)
-		snprintf(text, sizeof(text), "the database has no earlier run of this job");
-	else
-		snprintf(text, sizeof(text),
-			 "the database has %zu earlier %s, of which %zu completed the same command "
-			 "with as "
-			 "much data; at least %d are needed",
-			 p->of_name, p->of_name == 1 ? "run" : "runs", p->nr, SERIES_RUNS_MIN);
-	return arena_bytes(arena, text, strlen(text)).data;
+		return "the database has no earlier run of this job";
+	return arena_print(
+		arena,
+		"the database has %zu earlier %s, of which %zu completed the same command "
+		"with as much data; at least %d are needed",
+		p->of_name, p->of_name == 1 ? "run" : "runs", p->nr, SERIES_RUNS_MIN);
 }
 
 int history_load(sqlite3 *db, int64_t job_id, struct arena *arena, struct series_job *ret,

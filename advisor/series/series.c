@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cachemon/db/db_rows.h"
 #include "advisor/series/history.h"
@@ -60,12 +58,9 @@ static int load_intervals(sqlite3 *db, struct arena *scratch, int64_t job_id, si
 
 static const char *too_few(struct arena *arena, size_t nr)
 {
-	char text[128];
-
-	snprintf(text, sizeof(text),
-		 "only %zu %s had activity; at least %d are needed to find what is usual", nr,
-		 nr == 1 ? "interval" : "intervals", SERIES_CELLS_MIN);
-	return arena_bytes(arena, text, strlen(text)).data;
+	return arena_print(arena,
+			   "only %zu %s had activity; at least %d are needed to find what is usual",
+			   nr, nr == 1 ? "interval" : "intervals", SERIES_CELLS_MIN);
 }
 
 static int look_at_rows(struct series_row *rows, size_t nr, struct arena *scratch,

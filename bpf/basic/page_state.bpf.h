@@ -97,7 +97,7 @@ static __noinline int block_enter(struct file_key *file, __u64 base, struct bloc
 	struct block *b;
 	__u64 lock;
 
-	block_key_of(file, base, &key);
+	block_key_of(file, base, JOB_WATCHED, &key);
 	lock = block_lock_of(&key);
 	if (!lock_take(lock))
 		return 0;
@@ -180,7 +180,7 @@ static __noinline int block_leave(struct file_key *file, __u64 base, struct page
 	struct block *b;
 	__u64 lock;
 
-	block_key_of(file, base, &key);
+	block_key_of(file, base, JOB_WATCHED, &key);
 	if (!(all & ghosts) && !block_look(&key))
 		goto out;
 	lock = block_lock_of(&key);
@@ -251,7 +251,7 @@ static __noinline int settle_block(struct settle_work *w, struct settle_range *a
 	struct block_key key;
 	struct block *b;
 
-	block_key_of(file, base, &key);
+	block_key_of(file, base, JOB_WATCHED, &key);
 	b = block_look(&key);
 	if (!b)
 		return 0;

@@ -168,7 +168,7 @@ static __noinline int page_deleted(struct live *l, struct inode *inode, struct d
 	d->left.nr = 0;
 	if (!*used_files_slot(file.ino))
 		return 0;
-	d->left.all = file_is_used(inode, &file) ? ~0ull : 0;
+	d->left.all = file_used_by(inode, &file) ? ~0ull : 0;
 	d->left.ghosts = d->cause == EVICT_TRUNCATE ? 0 : ~0ull;
 	return blocks_leave(&file, &d->r, &d->left);
 }

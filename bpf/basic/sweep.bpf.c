@@ -124,6 +124,12 @@ int sweep_cells(struct bpf_iter__bpf_map_elem *ctx)
 }
 
 SEC("?iter/bpf_map_elem")
+int sweep_ended(struct bpf_iter__bpf_map_elem *ctx)
+{
+	return 0;
+}
+
+SEC("?iter/bpf_map_elem")
 int sweep_charges(struct bpf_iter__bpf_map_elem *ctx)
 {
 	return 0;

@@ -56,20 +56,23 @@ static __always_inline struct cell *cell_slot(__u32 at_epoch, __u32 slot)
 	return bpf_map_lookup_elem(&cells, &key);
 }
 
-/* The slot that this file may have; the caller checks whose it is. */
-static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino)
+/* The cell that this file may have for a job; the caller checks whose it is. Jobs that share a file
+ * have different cells. */
+static __always_inline struct cell *cell_of_ino(__u32 at_epoch, __u64 ino, __u32 slot)
 {
-	return cell_slot(at_epoch, ino & (CELLS_FILES - 1));
+	return cell_slot(at_epoch, (ino + slot) & (CELLS_FILES - 1));
 }
 
-static __always_inline bool cell_is_of(const struct cell *c, struct inode *inode, __u64 ino)
+static __always_inline bool cell_is_of(const struct cell *c, struct inode *inode, __u64 ino,
+				       __u32 slot)
 {
-	return c->inode == (__u64)inode && file_key_is_of(&c->file, inode, ino);
+	return c->inode == (__u64)inode && c->slot == slot && file_key_is_of(&c->file, inode, ino);
 }
 
-static __always_inline bool cell_has_key(const struct cell *c, const struct file_key *file)
+static __always_inline bool cell_has_key(const struct cell *c, const struct file_key *file,
+					 __u32 slot)
 {
-	return c->inode && file_key_same(&c->file, file);
+	return c->inode && c->slot == slot && file_key_same(&c->file, file);
 }
 
 struct cell_to_row {
@@ -96,14 +99,14 @@ STEP cell_flush_step(__u32 group, struct cell_to_row *x)
 }
 
 /* Adds what the cell holds to its row. */
-GLOBAL int cell_flush(struct cell *c, __u32 job, __u32 at_epoch)
+GLOBAL int cell_flush(struct cell *c, __u32 at_epoch)
 {
 	struct cell_to_row x = {.c = c};
 	bool made = false;
 
 	if (!c || (!c->row.touched && !c->inode))
 		return 0;
-	x.row = shared_row(&c->file, job, at_epoch, &made);
+	x.row = shared_row(&c->file, c->slot, at_epoch, &made);
 	if (x.row) {
 		/* Another CPU may have seen a newer state; the sweep of names notices a restored
 		 * link. */

@@ -124,7 +124,7 @@ static __always_inline void evictor_who(struct live *l, struct evictor_key *key)
 	if (flags & PF_KTHREAD && !(flags & PF_IO_WORKER)) {
 		key->kind = EVICTOR_KERNEL;
 		__builtin_memset(key->comm + 7, 0, sizeof(key->comm) - 7);
-	} else if (l->s.job == JOB_WATCHED) {
+	} else if (l->s.job != JOB_OTHERS) {
 		key->kind = EVICTOR_OWN;
 	} else {
 		key->kind = EVICTOR_OTHERS;

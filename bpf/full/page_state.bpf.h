@@ -8,23 +8,7 @@
 #define FULL_PAGE_STATE_BPF_H
 
 #include "bpf/full/live_rows.bpf.h"
-#include "bpf/state/blocks.bpf.h"
-
-static __always_inline struct chunk *chunk_in(struct block *b, __u64 page)
-{
-	return &b->chunks[(page >> 6) % BLOCK_CHUNKS];
-}
-
-/* Bits of the pages first..last inside the chunk that starts at page base; first <= last. */
-static __always_inline __u64 chunk_mask(__u64 base, __u64 first, __u64 last)
-{
-	__u64 lo = first > base ? first - base : 0;
-	__u64 hi = last < base + 63 ? last - base : 63;
-
-	if (last < base || first > base + 63)
-		return 0;
-	return (~0ull << (lo & 63)) & (~0ull >> ((63 - hi) & 63));
-}
+#include "bpf/full/owners.bpf.h"
 
 static __always_inline __u32 advisers_shift(__u64 base)
 {
@@ -111,7 +95,7 @@ static __always_inline void chunk_looked(struct chunk *c, __u64 mask)
 
 /* Pages were evicted and came back. */
 static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64 ghost,
-				    __u64 missed)
+				    __u64 missed, __u32 job)
 {
 	int pages = popcount64(ghost);
 
@@ -120,27 +104,9 @@ static __noinline int chunk_refault(struct file_row *row, struct chunk *c, __u64
 	row_add(row, C_refaults, pages);
 	row_add(row, C_refault_misses, popcount64(ghost & missed));
 	row_add(row, C_refault_distance_pages,
-		(__u64)pages * (__u32)(shared.evicted_pages - c->stamp_pages));
+		(__u64)pages * (__u32)(*evicted_clock(job) - c->stamp_pages));
 	row_add(row, C_refault_distance_ms, (__u64)pages * (__u32)(now_ms() - c->stamp_ms));
 	return 0;
-}
-
-/* After the mark was removed, the entry still belongs to the key if the key leads to it. The
- * lookup must come after the state was read; an atomic operation that returns the old value
- * ensures that order. */
-static __noinline struct block *block_spare(struct block_key *key, struct block *b)
-{
-	if (word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS) == BLOCK_GONE)
-		return NULL;
-	return bpf_map_lookup_elem(&blocks, key) == b ? b : NULL;
-}
-
-/* An entry for writing, or NULL. */
-static __always_inline struct block *block_of(struct block_key *key)
-{
-	struct block *b = bpf_map_lookup_elem(&blocks, key);
-
-	return b && shared.sweeping ? block_spare(key, b) : b;
 }
 
 /* The block of this page of a file; NULL: nothing is known of it. */
@@ -148,24 +114,20 @@ static __always_inline struct block *block_find(struct file_key *file, __u64 pag
 {
 	struct block_key key;
 
-	block_key_of(file, page, &key);
+	block_key_of(file, page, JOB_WATCHED, &key);
 	return block_of(&key);
 }
 
-/* The block of this page, created if it does not exist; NULL if there is no room for it. */
-static __always_inline struct block *block_take(struct file_key *file, __u64 page)
+/* The block of this page, created if it does not exist; NULL if there is no room for it. With many
+ * jobs: the job's own. */
+static __always_inline struct block *block_take(struct file_key *file, __u64 page, __u32 job)
 {
 	struct block_key key;
-	struct block *b;
 
-	block_key_of(file, page, &key);
-	b = block_of(&key);
-	if (b)
-		return b;
-	*used_files_slot(key.file.ino) = 1;
-	if (!bpf_map_update_elem(&blocks, &key, &zero_block, BPF_NOEXIST))
-		__sync_fetch_and_add(&shared.blocks_used, 1);
-	return block_of(&key);
+	if (many_jobs())
+		return owner_take(file, page, job);
+	block_key_of(file, page, JOB_WATCHED, &key);
+	return block_of(&key) ?: block_make(&key);
 }
 
 /*
@@ -174,9 +136,10 @@ static __always_inline struct block *block_take(struct file_key *file, __u64 pag
  * advice prefetched them, 0: none.
  */
 static __always_inline void chunk_added(struct file_row *row, struct file_key *file, __u64 base,
-					__u64 added, __u64 prefetched, __u64 missed, __u32 adviser)
+					__u64 added, __u64 prefetched, __u64 missed, __u32 adviser,
+					__u32 job)
 {
-	struct block *b = block_take(file, base);
+	struct block *b = block_take(file, base, job);
 	int n = popcount64(prefetched), again = n;
 	__u64 mark, resident, dropped = 0;
 	struct chunk *c;
@@ -198,7 +161,7 @@ static __always_inline void chunk_added(struct file_row *row, struct file_key *f
 		mark = bits_clear(&c->mark, added);
 		mark &= added & ~resident;
 		if (mark)
-			chunk_refault(row, c, mark, missed);
+			chunk_refault(row, c, mark, missed, job);
 		if (mark & dropped)
 			advice_regret(file, popcount64(mark & dropped), false);
 	}
@@ -346,9 +309,13 @@ GLOBAL int pages_known(__u64 inode, __u64 first, __u64 last)
 static __always_inline void settle(struct live *l, __u64 inode, __u64 first, __u64 last,
 				   enum counter fate)
 {
-	bool own = l->s.job == JOB_WATCHED;
+	bool own = l->s.job != JOB_OTHERS;
 	struct file_row *row;
 
+	if (many_jobs()) {
+		owners_settle(l, inode, first, last, fate);
+		return;
+	}
 	if (!own && !pages_known(inode, first, last))
 		return;
 	row = live_row(l, CAST(inode, inode), 0, JOB_WATCHED);

@@ -23,6 +23,7 @@ struct add_ctx {
 	bool ahead; /* pages that were not requested are prefetched */
 	bool by_read;
 	__u32 adviser;
+	__u32 job;
 };
 
 STEP add_step(__u32 i, struct add_ctx *x)
@@ -33,13 +34,14 @@ STEP add_step(__u32 i, struct add_ctx *x)
 	if (x->lo <= x->hi)
 		asked = all & chunk_mask(base, x->lo, x->hi);
 	chunk_added(x->row, &x->file, base, all, x->ahead ? all & ~asked : 0,
-		    x->by_read ? asked : 0, x->adviser);
+		    x->by_read ? asked : 0, x->adviser, x->job);
 	return 0;
 }
 
-GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, struct added *a)
+GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, struct added *a,
+		     __u32 job)
 {
-	struct add_ctx x = {.row = row};
+	struct add_ctx x = {.row = row, .job = job};
 	__u64 nr;
 
 	if (!row || !r || !a)
@@ -50,7 +52,8 @@ GLOBAL int add_track(__u64 inode, struct file_row *row, struct page_range *r, st
 	x.hi = a->hi;
 	x.ahead = a->origin;
 	x.by_read = a->by_read;
-	x.adviser = a->adviser;
+	/* With many jobs, no block remembers its advice. */
+	x.adviser = many_jobs() ? 0 : a->adviser;
 	nr = (r->last >> 6) - (r->first >> 6) + 1;
 	if (nr == 1)
 		add_step(0, &x);
@@ -168,14 +171,14 @@ static __always_inline int folio_added(struct live *l, struct folio *folio)
 			    NOTE(NOTE_ADD, 0, 0,
 				 !a.origin && a.counter == C_written_pages ? NOTE_BY_WRITE : 0),
 			    r.first, nr);
-	if (l->s.job != JOB_WATCHED) {
+	if (l->s.job == JOB_OTHERS && !many_jobs()) {
 		adder_note(l, nr, a.counter == C_written_pages ? DOES_WRITE : DOES_READ);
 		if (a.origin && *used_files_slot(READ(inode, i_ino)))
 			returned_to_others(inode_addr, &r);
 	}
-	if (l->s.job == JOB_WATCHED) {
+	if (l->s.job != JOB_OTHERS) {
 		refaults = due && row ? row->c[C_refault_misses] : 0;
-		add_track(inode_addr, row, &r, &a);
+		add_track(inode_addr, row, &r, &a, l->s.job);
 		if (due && row) {
 			l->s.due_refaults += row->c[C_refault_misses] - refaults;
 			row->c[C_refault_misses] = refaults;
@@ -195,7 +198,8 @@ struct deleted {
 	__u32 by_advice; /* the job's own advice dropped the pages */
 	__u32 used;	 /* the job uses the file: all evicted pages count for it */
 	__u32 given_back;
-	__u64 own; /* pages that count for the job */
+	__u64 own;  /* pages that count for a job */
+	__u64 mine; /* many jobs: for the running task's job */
 };
 _Static_assert(sizeof(struct deleted) <= sizeof(struct work), "deleted");
 
@@ -233,8 +237,9 @@ GLOBAL int delete_track(struct live *l, struct deleted *d, __u64 base)
 		return 0;
 	mask = chunk_mask(base, d->r.first, d->r.last);
 	/* A ghost of a page without a block needs one. */
-	b = d->used && !d->given_back && d->cause != EVICT_TRUNCATE ? block_take(&d->file, base)
-								    : block_find(&d->file, base);
+	b = d->used && !d->given_back && d->cause != EVICT_TRUNCATE
+		    ? block_take(&d->file, base, JOB_WATCHED)
+		    : block_find(&d->file, base);
 	if (b) {
 		c = chunk_in(b, base);
 		if (c->resident & mask)
@@ -271,6 +276,70 @@ struct delete_ctx {
 STEP delete_step(__u32 i, struct delete_ctx *x)
 {
 	delete_track(x->l, x->d, (x->d->r.first & ~63ull) + (__u64)i * 64);
+	return 0;
+}
+
+/* Pages without an owner left, of a file that this job uses, or that its advice dropped. */
+GLOBAL int owner_gets_rest(struct owners_work *w)
+{
+	__u32 job;
+	__u64 left;
+	struct file_row *row;
+	struct block *b = NULL;
+	bool made = false;
+
+	if (!w)
+		return 0;
+	job = w->user;
+	left = chunk_mask(w->base, w->first, w->last) & ~w->seen;
+	if (!left)
+		return 0;
+	row = shared_row(&w->file, job & JOB_SLOT, w->epoch, &made);
+	if (w->cause != EVICT_TRUNCATE)
+		b = owner_take(&w->file, w->base, job);
+	owner_left(w, row, b, left, 0, job);
+	return 0;
+}
+
+STEP owners_left_step(__u32 i, struct owners_work **work)
+{
+	struct owners_work *w = *work;
+
+	if (!owners_next(w))
+		return 0;
+	if (w->user)
+		owner_gets_rest(w);
+	chunk_begin(w, w->base + 64);
+	return w->base > w->last;
+}
+
+/* With many jobs: the removed pages count for their owners. */
+GLOBAL int owners_left(struct live *l, struct deleted *d)
+{
+	struct owners_work *w = work_of(WORK_SETTLE);
+
+	if (!l || !d || !w)
+		return 0;
+	d->mine = 0;
+	if (!d->by_advice && !*used_files_slot(d->file.ino))
+		return 0;
+	w->file = d->file;
+	w->first = d->r.first;
+	w->last = d->r.last;
+	w->fate = C_evicted_unused;
+	w->leaves = 1;
+	w->cause = d->cause;
+	w->given_back = d->given_back;
+	w->job = l->s.job;
+	w->epoch = l->epoch;
+	w->own = w->mine = 0;
+	w->user = JOB_OTHERS;
+	if (!d->given_back)
+		w->user = d->by_advice ? l->s.job : file_used_by(CAST(inode, d->inode), &d->file);
+	chunk_begin(w, w->first & ~63ull);
+	bpf_loop(OWNERS_STEPS, owners_left_step, &w, 0);
+	d->own = w->own;
+	d->mine = w->mine;
 	return 0;
 }
 
@@ -331,7 +400,7 @@ static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio
 	d->inode = (__u64)inode;
 	d->r = folio_range(folio);
 	d->cause = cause_of(l, ctx, inode, d->r.first, l->s.reclaim);
-	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job == JOB_WATCHED;
+	d->by_advice = d->cause == EVICT_DONTNEED && l->s.job != JOB_OTHERS;
 	d->given_back = d->cause == EVICT_OTHER && readahead_gives_back(l, d->inode);
 	file_key_of(inode, &d->file);
 	__sync_fetch_and_add(&shared.outstanding[outstanding_slot(d->file.ino)], OUTSTANDING_ADD);
@@ -342,8 +411,10 @@ static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio
 		trace_folio(l, addr_of(l, inode), NOTE(NOTE_REMOVE, d->cause, 0, 0), d->r.first,
 			    pages);
 	d->own = 0;
-	if (d->by_advice || *used_files_slot(d->file.ino)) {
-		d->used = d->by_advice || file_is_used(inode, &d->file);
+	if (many_jobs()) {
+		owners_left(l, d);
+	} else if (d->by_advice || *used_files_slot(d->file.ino)) {
+		d->used = d->by_advice || file_used_by(inode, &d->file) != JOB_OTHERS;
 		steps = (d->r.last >> 6) - (d->r.first >> 6) + 1;
 		if (steps == 1)
 			delete_track(l, d, d->r.first & ~63ull);
@@ -352,14 +423,14 @@ static __always_inline int folio_deleted(struct live *l, void *ctx, struct folio
 	}
 	if (d->given_back)
 		return add_undo(l, live_row(l, inode, 0, l->s.job), d);
-	if (d->own)
+	if (d->own && !many_jobs())
 		evictor_note(l, &d->file, d->cause, d->own);
 	if (pages > d->own) {
 		row = live_row(l, inode, 0, JOB_OTHERS);
 		row_add(row, C_evicted_reclaim_kswapd + d->cause, pages - d->own);
 	}
 	if (d->cause == EVICT_DONTNEED)
-		advice_effect(l, addr_of(l, inode), 0, pages, d->own);
+		advice_effect(l, addr_of(l, inode), 0, pages, many_jobs() ? d->mine : d->own);
 	return 0;
 }
 

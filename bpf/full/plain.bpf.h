@@ -22,9 +22,9 @@ static __always_inline void read_expect(struct live *l, __u64 mapping)
 		return;
 	if (t->inode != (__u64)inode || t->generation != tally_generation(l->epoch) ||
 	    s->read_inode != (__u64)inode || s->win_inode == (__u64)inode || s->read_end ||
-	    (s->due_bytes && s->due_flags & DUE_SHORT) || s->job != JOB_WATCHED ||
-	    !(s->flags & TASK_STORED) || (s->stalls && s->stall_kind == STALL_READ) ||
-	    trace_may(inode))
+	    (s->due_bytes && s->due_flags & DUE_SHORT) || s->job == JOB_OTHERS ||
+	    t->slot != job_slot(s->job) || !(s->flags & TASK_STORED) ||
+	    (s->stalls && s->stall_kind == STALL_READ) || trace_may(inode))
 		return;
 	t->regs = l->regs;
 	t->call_id = s->read_id;

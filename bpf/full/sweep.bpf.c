@@ -8,9 +8,27 @@
 #include "bpf/full/page_state.bpf.h"
 #include "bpf/roles/sweep.bpf.h"
 
+/* The first entry of a block stays while further ones need it. */
+static __always_inline bool block_may_go(const struct block_key *key, struct block *b)
+{
+	return block_is_ghosts(b) &&
+	       !(many_jobs() && !(key->block & JOB_SLOT) && b->owner & OWNER_MORES);
+}
+
+static __noinline void first_forgets(const struct block_key *key)
+{
+	struct block_key first = *key;
+	struct block *b;
+
+	first.block &= ~(__u64)JOB_SLOT;
+	b = bpf_map_lookup_elem(&blocks, &first);
+	if (b)
+		__sync_fetch_and_add(&b->owner, -OWNER_MORE);
+}
+
 STEP ghost_mark_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
 {
-	if (block_is_ghosts(b))
+	if (block_may_go(key, b))
 		word_swap(&b->going, BLOCK_STAYS, BLOCK_MAY_GO);
 	return 0;
 }
@@ -21,7 +39,7 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 	int ghosts = 0;
 
 	/* A CPU that read the state before the mark may have added a page. */
-	if (!block_is_ghosts(b)) {
+	if (!block_may_go(key, b)) {
 		word_swap(&b->going, BLOCK_MAY_GO, BLOCK_STAYS);
 		return 0;
 	}
@@ -32,6 +50,8 @@ STEP ghost_drop_step(struct bpf_map *map, struct block_key *key, struct block *b
 	if (!bpf_map_delete_elem(&blocks, key)) {
 		__sync_fetch_and_add(&shared.losses.ghosts_dropped, ghosts);
 		__sync_fetch_and_add(&shared.blocks_used, -1);
+		if (many_jobs() && key->block & JOB_SLOT)
+			first_forgets(key);
 	} else {
 		word_swap(&b->going, BLOCK_GONE, BLOCK_STAYS);
 	}
@@ -55,13 +75,13 @@ STEP giveup_step(struct bpf_map *map, struct block_key *key, struct block *b, __
 			continue;
 		out = bits_clear(&c->outstanding, ~0ull);
 		n += popcount64(out);
-		if (out & c->advised)
+		if (!many_jobs() && out & c->advised)
 			advice_fate(&file, b->advisers >> i * 8 & 7, C_untracked,
 				    popcount64(out & c->advised), 0);
 	}
-	if (!n)
+	if (!n || (many_jobs() && !job_is_live(owner_of(b->owner))))
 		return 0;
-	row = shared_row(&file, JOB_WATCHED, *now, &made);
+	row = shared_row(&file, many_jobs() ? b->owner & JOB_SLOT : JOB_WATCHED, *now, &made);
 	shared_row_add(row, C_resident_unused, -n);
 	shared_row_add(row, C_untracked, n);
 	return 0;
@@ -91,7 +111,7 @@ STEP name_step_row(struct bpf_map *map, struct file_row_key *key, struct file_ro
 	struct file_key file = key->file;
 	struct name_seen *seen, copy;
 
-	if (key->job != JOB_WATCHED)
+	if (key->job == JOB_OTHERS)
 		return 0;
 	seen = bpf_map_lookup_elem(&named, &file);
 	if (!seen)
@@ -128,8 +148,33 @@ static long cells_step(__u32 cpu, struct sweep_cells_args **args)
 
 		if (!c)
 			continue;
-		cell_flush(c, slot == CELL_OTHERS ? JOB_OTHERS : JOB_WATCHED, generation);
+		cell_flush(c, generation);
 		c->inode = 0;
+	}
+	return 0;
+}
+
+/* Many jobs: empties the entries of jobs that have ended. No program uses their pages any more. */
+STEP ended_step(struct bpf_map *map, struct block_key *key, struct block *b, void *x)
+{
+	__u32 owner = owner_of(b->owner);
+	__u64 open = 0;
+
+	if (!owner || job_is_live(owner))
+		return 0;
+	for (int i = 0; i < BLOCK_CHUNKS; i++) {
+		struct chunk *c = &b->chunks[i];
+
+		open += popcount64(c->outstanding);
+		c->resident = c->outstanding = c->mark = c->advised = 0;
+	}
+	if (open)
+		__sync_fetch_and_add(&shared.outstanding[outstanding_slot(key->file.ino)], -open);
+	if (!(key->block & JOB_SLOT)) {
+		__sync_fetch_and_and(&b->owner, OWNER_MORES);
+	} else if (!bpf_map_delete_elem(&blocks, key)) {
+		__sync_fetch_and_add(&shared.blocks_used, -1);
+		first_forgets(key);
 	}
 	return 0;
 }
@@ -150,7 +195,7 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 		return 0;
 	task = *(volatile __u64 *)&l->task;
 	order_reads(&l->pad);
-	if (!task || l->s.job != JOB_WATCHED)
+	if (!task || l->s.job == JOB_OTHERS || (many_jobs() && job_slot(l->s.job) != x->slot))
 		return 0;
 	t = CAST(task_struct, task);
 	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
@@ -183,6 +228,13 @@ int sweep_fates(void *ctx)
 	__u32 now = shared.epoch;
 
 	bpf_for_each_map_elem(&blocks, giveup_step, &now, 0);
+	return 0;
+}
+
+SEC("?syscall")
+int sweep_ended(void *ctx)
+{
+	bpf_for_each_map_elem(&blocks, ended_step, NULL, 0);
 	return 0;
 }
 

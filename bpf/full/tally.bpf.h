@@ -67,7 +67,7 @@ static __noinline void tally_flush(struct tally *t, __u32 at_epoch)
 	t->inode = 0;
 	if (!t->read_calls)
 		return;
-	row = shared_row(&t->file, JOB_WATCHED, at_epoch, &made);
+	row = shared_row(&t->file, t->slot, at_epoch, &made);
 	shared_row_add(row, C_read_calls, t->read_calls);
 	shared_row_add(row, C_read_bytes, t->read_bytes);
 	shared_row_add(row, C_lookups, t->read_calls + t->lookups);
@@ -88,12 +88,13 @@ static __always_inline void tally_take(const struct cell *c, __u32 at_epoch)
 	t->generation = generation;
 	t->word = word * sizeof(__u64);
 	t->quiet = shared.outstanding[word] & ~(OUTSTANDING_ADD - 1);
-	if (t->inode == c->inode && file_key_same(&t->file, &c->file))
+	if (t->inode == c->inode && t->slot == c->slot && file_key_same(&t->file, &c->file))
 		return;
 	tally_flush(t, at_epoch);
 	t->file = c->file;
 	t->seed = reference_seed(&t->file);
 	t->inode = c->inode;
+	t->slot = c->slot;
 }
 
 /* From now on the tally takes the running task's reads of the mapping, unless the epoch moved:

@@ -31,4 +31,11 @@
 #define CACHEMON_TRACES
 #endif
 
+/* Many jobs at once need more room in the frames too. */
+#ifdef CACHEMON_PROBE
+enum { MANY_JOBS = 0 };
+#else
+enum { MANY_JOBS = 1 };
+#endif
+
 #endif

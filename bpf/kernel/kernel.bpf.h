@@ -169,9 +169,13 @@ struct files_struct {
 struct kernfs_node {
 	__u64 id;
 };
+struct cgroup_root {
+	int hierarchy_id;
+};
 struct cgroup {
 	int level;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 	struct cgroup *ancestors[0];
 };
 /* Before 6.1. */

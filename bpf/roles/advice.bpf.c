@@ -35,7 +35,7 @@ static __noinline int advice_call(struct live *l)
 	bool mapped;
 	struct advice_row *row;
 
-	if (l->s.job != JOB_WATCHED || !l->regs || !advice_find(l, &a) || !a.kind)
+	if (l->s.job == JOB_OTHERS || !l->regs || !advice_find(l, &a) || !a.kind)
 		return 0;
 	mapped = REGS_NR(regs) == NR_madvise;
 	if (mapped)
@@ -47,12 +47,12 @@ static __noinline int advice_call(struct live *l)
 	inode = READ(file_of_pages(CAST(file, x.file)), f_mapping, host);
 	if (!inode_counts(inode))
 		return 0;
-	row = advice_row_of(inode, a.kind, a.call);
+	row = advice_row_of(l, inode, a.kind, a.call);
 	if (row) {
 		advice_count(row, inode, &a);
 		advice_look(row, addr_of(l, inode), a.kind, a.begin, a.end);
 	}
-	live_row(l, inode, mapped ? x.file : HINT_OWN, JOB_WATCHED);
+	live_row(l, inode, mapped ? x.file : HINT_OWN, l->s.job);
 	if (trace_may(inode))
 		trace_advice(l, inode, &a);
 	l->s.advice_id = 0;

@@ -124,9 +124,10 @@ static __always_inline __u32 advice_origin(struct live *l)
 
 static const struct advice_row zero_advice = {.begin_bytes = ~0ull};
 
-static __noinline struct advice_row *advice_row_of(struct inode *inode, __u32 kind, __u32 call)
+static __noinline struct advice_row *advice_row_of(struct live *l, struct inode *inode, __u32 kind,
+						   __u32 call)
 {
-	struct advice_key key = {.job = JOB_WATCHED, .kind = kind, .call = call};
+	struct advice_key key = {.job = own_slot(l->s.job), .kind = kind, .call = call};
 	struct advice_row *row;
 
 	file_key_of(inode, &key.file);
@@ -203,7 +204,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	struct advice_ask a;
 	__u64 id;
 
-	if (!l || l->s.job != JOB_WATCHED)
+	if (!l || l->s.job == JOB_OTHERS)
 		return 0;
 	s = &l->s;
 	id = advice_id(l) ^ READ(inode, i_ino);
@@ -212,7 +213,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 	/* Another page of the same call, whose kind is known. */
 	if (id == s->advice_id && a.kind &&
 	    (!dropped || s->trace_advice == id || !trace_may(inode))) {
-		row = advice_row_of(inode, a.kind, a.call);
+		row = advice_row_of(l, inode, a.kind, a.call);
 	} else {
 		if (!advice_find(l, &a))
 			return 0;
@@ -221,7 +222,7 @@ GLOBAL int advice_effect(struct live *l, __u64 inode_addr, __u64 brought, __u64 
 		if (!a.kind)
 			a.kind = brought ? ADVICE_WILLNEED : ADVICE_DONTNEED;
 		row_name_below(l, inode, CAST(file, a.file));
-		row = advice_row_of(inode, a.kind, a.call);
+		row = advice_row_of(l, inode, a.kind, a.call);
 		/* The entry of a call does not show ranges that are in a vector. */
 		if (row && !(config.advice_by_calls && a.range) && id != s->advice_id)
 			advice_count(row, inode, &a);
@@ -252,11 +253,11 @@ static __always_inline void advice_standing(struct live *l, struct inode *inode,
 	unsigned long bdi = READ(inode, i_sb, s_bdi, ra_pages);
 
 	if (READ(file, f_mode) & FMODE_RANDOM)
-		advice_row_of(inode, ADVICE_RANDOM, CALL_FADVISE);
+		advice_row_of(l, inode, ADVICE_RANDOM, CALL_FADVISE);
 	else if (bdi && READ(ra, ra_pages) == 2 * bdi)
-		advice_row_of(inode, ADVICE_SEQUENTIAL, CALL_FADVISE);
+		advice_row_of(l, inode, ADVICE_SEQUENTIAL, CALL_FADVISE);
 	if (READ(file, f_mode) & FMODE_NOREUSE)
-		advice_row_of(inode, ADVICE_NOREUSE, CALL_FADVISE);
+		advice_row_of(l, inode, ADVICE_NOREUSE, CALL_FADVISE);
 }
 
 #endif

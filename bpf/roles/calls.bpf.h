@@ -33,7 +33,7 @@ static __always_inline void call_count(struct live *l, struct inode *inode, __u6
 	row_add(row, C_read_calls, calls);
 	if (from <= last) {
 		row_add(row, C_lookups, last - from + 1);
-		if (l->s.job == JOB_WATCHED)
+		if (l->s.job != JOB_OTHERS)
 			references_looked_up(&l->s.read_file, from, last, l->epoch);
 	}
 	if (end > pos)
@@ -137,7 +137,7 @@ static __always_inline void due_count(struct live *l, __u64 bytes)
 	counts_add(at, C_read_calls, s->due_flags & DUE_CALL);
 	counts_add(at, C_read_bytes, bytes);
 	counts_add(at, C_lookups, pages);
-	if (pages && s->job == JOB_WATCHED && s->due_flags & DUE_SHORT)
+	if (pages && s->job != JOB_OTHERS && s->due_flags & DUE_SHORT)
 		references_looked_up(&s->read_file, s->due_page, last, l->epoch);
 	s->due_flags &= ~(__u32)DUE_CALL;
 }
@@ -251,7 +251,7 @@ static __always_inline void call_open(struct live *l, struct inode *inode, __u64
 		s->read_bytes_to = c.end;
 		last = (c.end - 1) >> page_shift;
 	}
-	if (c.told && s->job == JOB_WATCHED)
+	if (c.told && s->job != JOB_OTHERS)
 		call_due(l, inode, &c, count);
 	else if (count && !c.again)
 		call_count(l, inode, s->read_begin, last, c.pos, c.end, 1);

@@ -147,7 +147,7 @@ static __noinline int fault_address(__u64 *ctx)
 		return 0;
 	alone_begin();
 	l = bpf_map_lookup_elem(&lives, &zero);
-	if (l && l->s.job == JOB_WATCHED && l->task == (__u64)current_task())
+	if (l && l->s.job != JOB_OTHERS && l->task == (__u64)current_task())
 		l->s.fault_address = ctx[0];
 	alone_end();
 	return 0;

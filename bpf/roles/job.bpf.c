@@ -103,14 +103,15 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 	if (!l || !now)
 		return 0;
 	l->epoch = now;
-	if (l->task == (__u64)prev)
+	if (l->task == (__u64)prev) {
 		tally_settle(&l->s);
-	else if (may_be_own(l, prev))
+		live_check_job(l, prev);
+	} else if (may_be_own(l, prev))
 		live_load(l, prev);
 	else
 		live_leave(l);
-	l->runs[l->s.job & 1][EV_SWITCH]++;
-	if (l->s.job == JOB_WATCHED) {
+	live_runs(l, EV_SWITCH);
+	if (l->s.job != JOB_OTHERS) {
 		job_charge(l, prev);
 		fault_finish(l);
 		read_wait_finish(l, TYPED(prev, ioac.syscr));
@@ -144,7 +145,7 @@ static __always_inline int switched(struct task_struct *prev, struct task_struct
 		live_load(l, next);
 	else
 		live_leave(l);
-	if (l->s.job != JOB_WATCHED)
+	if (l->s.job == JOB_OTHERS)
 		l->epoch = now | EPOCH_STALE;
 	return 0;
 }
@@ -183,13 +184,14 @@ static __always_inline int forked(struct live *l, struct task_struct *parent,
 				  struct task_struct *child)
 {
 	struct task_state *st;
+	__u32 job = JOB_WATCHED;
 	bool inside;
 
 	/* clone3() may put a child into another cgroup than its parent's. */
 	if (belongs_by_cgroup())
-		inside = cgroup_matches(child);
+		inside = job = job_by_cgroup(child, NULL);
 	else
-		inside = shared.seeding ? seed_forks(l, parent, child) : l->s.job == JOB_WATCHED;
+		inside = shared.seeding ? seed_forks(l, parent, child) : l->s.job != JOB_OTHERS;
 	if (!inside)
 		return 0;
 	st = state_make(child);
@@ -201,10 +203,10 @@ static __always_inline int forked(struct live *l, struct task_struct *parent,
 			__sync_fetch_and_add(&shared.losses.state_drops, 1);
 		return 0;
 	}
-	st->job = JOB_WATCHED;
+	st->job = job;
 	member_note(st, addr_of(l, child));
 	if (TYPED(child, pid) == TYPED(child, tgid))
-		process_joins(st);
+		process_joins(st, job);
 	return 0;
 }
 
@@ -219,7 +221,7 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 	bool inside, by_cgroup = belongs_by_cgroup();
 	__u32 tgid = TYPED(t, tgid);
 
-	inside = l->s.job == JOB_WATCHED;
+	inside = l->s.job != JOB_OTHERS;
 	if (inside) {
 		fault_finish(l);
 		read_wait_finish(l, NO_CALL);
@@ -234,11 +236,11 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 	}
 	/* In a tree, a member was counted when it joined. */
 	if (by_cgroup)
-		inside = inside && member_ends(t);
+		inside = inside && member_ends(t, l->s.job);
 	else if (shared.seeding)
 		inside = seed_ends(l, t);
 	if (inside)
-		processes_add(0, -1);
+		processes_add(by_cgroup ? own_slot(l->s.job) : JOB_WATCHED, 0, -1);
 	if (by_cgroup)
 		bpf_map_delete_elem(&marks_left, &tgid);
 	return 0;
@@ -258,7 +260,7 @@ static __always_inline int exited_untold(struct live *l, struct task_struct *t)
 	bool dead;
 
 	dead = !TYPED(t, signal, live.counter);
-	if (dead && l->s.job == JOB_WATCHED) {
+	if (dead && l->s.job != JOB_OTHERS) {
 		st = state_make(TYPED(t, group_leader));
 		if (st)
 			dead = !(marks_set(st, COUNTED_DEAD) & COUNTED_DEAD);
@@ -284,8 +286,37 @@ int BPF_PROG(task_free_tp, struct task_struct *t)
 
 static __always_inline void moved_itself(struct live *l)
 {
-	if (l->s.job == JOB_WATCHED)
+	if (l->s.job != JOB_OTHERS)
 		live_keep(l);
+}
+
+static __noinline int birth_record(struct cgroup *cgrp, const char *path, __u32 event)
+{
+	struct birth *b = bpf_ringbuf_reserve(&births, sizeof(*b), 0);
+
+	if (!b) {
+		__sync_fetch_and_add(&shared.losses.births_dropped, 1);
+		return 0;
+	}
+	b->id = READ(cgrp, kn, id);
+	b->hierarchy = READ(cgrp, root, hierarchy_id);
+	b->event = event;
+	b->level = READ(cgrp, level);
+	bpf_probe_read_kernel_str(b->path, sizeof(b->path), path);
+	bpf_ringbuf_submit(b, 0);
+	return 0;
+}
+
+SEC("?tp_btf/cgroup_mkdir")
+int BPF_PROG(cgroup_mkdir_tp, struct cgroup *cgrp, const char *path)
+{
+	return many_jobs() ? birth_record(cgrp, path, BIRTH_MADE) : 0;
+}
+
+SEC("?tp_btf/cgroup_rmdir")
+int BPF_PROG(cgroup_rmdir_tp, struct cgroup *cgrp, const char *path)
+{
+	return many_jobs() ? birth_record(cgrp, path, BIRTH_REMOVED) : 0;
 }
 
 /* A task moved, so the CPUs' state of their running tasks is stale. */
@@ -294,11 +325,15 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	     bool threadgroup)
 {
 	struct task_state *st;
-	__u32 now = shared.epoch, tgid;
-	bool now_in, known;
+	__u32 now = shared.epoch, tgid, job;
+	bool known;
 
+	if (many_jobs() && TYPED(task, pid) == TYPED(task, tgid))
+		birth_record(dst, path, BIRTH_ENTERED);
 	if (!belongs_by_cgroup() || !now)
 		return 0;
+	if (many_jobs())
+		__sync_fetch_and_add(&shared.job_table, 1);
 	moves_note(now);
 	tallies_close();
 	/* A task that moves itself may run for long before the next event. Its state must be stored
@@ -309,9 +344,9 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	if (TYPED(task, pid) != TYPED(task, tgid))
 		return 0;
 	/* The tracepoint fires after the move; the origin is known for counted tasks. */
-	now_in = cgroup_matches(task);
+	job = job_by_cgroup(task, NULL);
 	tgid = TYPED(task, tgid);
-	known = now_in || bpf_map_lookup_elem(&marks_left, &tgid);
+	known = job || bpf_map_lookup_elem(&marks_left, &tgid);
 	st = known ? state_make(task) : state_of(task);
 	if (!st) {
 		if (known)
@@ -319,14 +354,15 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 		return 0;
 	}
 	mark_inherit(st, tgid);
-	if (!now_in && st->counted & COUNTED_INSIDE) {
-		processes_add(0, -1);
-		st->counted = COUNTED_EVER;
-	} else if (now_in && !(st->counted & COUNTED_INSIDE)) {
+	if (!job && st->counted & COUNTED_INSIDE) {
+		process_leaves(st->counted);
+		st->counted = COUNTED_EVER | (many_jobs() ? st->counted & ~JOB_SLOT : 0);
+	} else if (job && (!(st->counted & COUNTED_INSIDE) ||
+			   (many_jobs() && counted_job(st->counted) != job))) {
 		charge_from_now(st, task);
-		st->job = JOB_WATCHED;
+		st->job = job;
 		member_note(st, task_addr(task));
-		process_joins(st);
+		process_joins(st, job);
 	}
 	mark_moved(st, tgid);
 	return 0;
@@ -337,7 +373,7 @@ static __always_inline void list_member(struct task_struct *t, __u32 tgid)
 	struct task_state *st = state_of(t);
 	struct seed_note note = {};
 
-	if (st && st->job == JOB_WATCHED && tgid)
+	if (st && st->job != JOB_OTHERS && tgid)
 		bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST);
 }
 
@@ -347,7 +383,7 @@ int seed_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
 	struct task_state *st;
-	__u32 tgid, named;
+	__u32 tgid, named, job = JOB_WATCHED;
 
 	if (!shared.own_tgid)
 		pid_views_find();
@@ -362,7 +398,11 @@ int seed_task(struct bpf_iter__task *ctx)
 		list_member(t, named);
 		return 0;
 	}
-	if (belongs_by_cgroup() ? !cgroup_matches(t) : !bpf_map_lookup_elem(&seeds, &named))
+	if (belongs_by_cgroup())
+		job = job_by_cgroup(t, NULL);
+	else if (!bpf_map_lookup_elem(&seeds, &named))
+		job = JOB_OTHERS;
+	if (!job)
 		return 0;
 	st = state_make(t);
 	if (!st) {
@@ -371,16 +411,16 @@ int seed_task(struct bpf_iter__task *ctx)
 	}
 	shared.seeds_found++;
 	/* In a cgroup it may already have had an event. */
-	if (st->job != JOB_WATCHED)
+	if (many_jobs() ? st->job != job : st->job == JOB_OTHERS)
 		charge_from_now(st, t);
 	/* The order matters: an exit in between must find the process counted. */
 	if (TYPED(t, pid) == TYPED(t, tgid)) {
 		if (belongs_by_cgroup())
 			mark_inherit(st, tgid);
-		process_joins(st);
-		names_open(task_addr(t));
+		process_joins(st, job);
+		names_open(task_addr(t), job);
 	}
-	st->job = JOB_WATCHED;
+	st->job = job;
 	member_note(st, task_addr(t));
 	return 0;
 }

@@ -9,9 +9,8 @@
 
 #include "bpf/state/live.bpf.h"
 
-static __always_inline void processes_add(__u64 joined, __s64 alive)
+static __always_inline void processes_add(__u32 slot, __u64 joined, __s64 alive)
 {
-	__u32 slot = JOB_WATCHED;
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
@@ -26,6 +25,7 @@ static __always_inline void processes_add(__u64 joined, __s64 alive)
 
 /* Marks in the state of a process's leader: counted among the job's processes; counted as alive;
  * ended, so that the iterator is too late; its last thread has ended. */
+/* With many jobs, the rest is the job that counted it. */
 enum {
 	COUNTED_EVER = 1 << 0,
 	COUNTED_INSIDE = 1 << 1,
@@ -33,13 +33,57 @@ enum {
 	COUNTED_DEAD = 1 << 3,
 };
 
-/* The iterator may find a child before the hook of its fork has run. */
-static __always_inline void process_joins(struct task_state *st)
+/* A job's id, with the slot in the second byte. */
+static __always_inline __u32 counted_by(__u32 job)
 {
-	__u32 was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE);
+	return many_jobs() ? (job & ~JOB_SLOT) | (job & JOB_SLOT) << 8 : 0;
+}
 
+static __always_inline __u32 counted_job(__u32 counted)
+{
+	return (counted & ~0xffffu) | (counted >> 8 & JOB_SLOT);
+}
+
+/* The process leaves the job that counted it; that may have ended. */
+static __always_inline void process_leaves(__u32 counted)
+{
+	__u32 job = many_jobs() ? counted_job(counted) : JOB_WATCHED;
+
+	if (!many_jobs() || job_is_live(job))
+		processes_add(own_slot(job), 0, -1);
+}
+
+#define JOIN_TRIES 2 /* its exit may come in between */
+
+/* A process that another job has counted. */
+static __noinline int process_changes(struct task_state *st, __u32 job)
+{
+	for (int i = 0; i < JOIN_TRIES; i++) {
+		__u32 was = st->counted, kept = was & (COUNTED_ENDED | COUNTED_DEAD);
+
+		if (word_swap(&st->counted, was,
+			      kept | COUNTED_EVER | COUNTED_INSIDE | counted_by(job)) != was)
+			continue;
+		if (was & COUNTED_INSIDE)
+			process_leaves(was);
+		processes_add(own_slot(job), 1, !(was & COUNTED_ENDED));
+		return 0;
+	}
+	return 0;
+}
+
+/* The iterator may find a child before the hook of its fork has run. */
+static __always_inline void process_joins(struct task_state *st, __u32 job)
+{
+	__u32 was;
+
+	if (many_jobs() && st->counted && counted_job(st->counted) != job) {
+		process_changes(st, job);
+		return;
+	}
+	was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE | counted_by(job));
 	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
-		processes_add(!(was & COUNTED_EVER), 1);
+		processes_add(own_slot(job), !(was & COUNTED_EVER), 1);
 }
 
 /* The first thread ends, and others continue. */
@@ -78,7 +122,7 @@ static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
 
 /* A process inside the cgroup ends: whether it was counted as alive. A member at the start of
  * counting may end before the iterator reaches it. */
-static __always_inline bool member_ends(struct task_struct *t)
+static __always_inline bool member_ends(struct task_struct *t, __u32 job)
 {
 	struct task_state *st = state_make(TYPED(t, group_leader));
 	__u32 was;
@@ -90,8 +134,8 @@ static __always_inline bool member_ends(struct task_struct *t)
 	mark_inherit(st, TYPED(t, tgid));
 	was = marks_set(st, COUNTED_EVER | COUNTED_ENDED);
 	if (!(was & COUNTED_EVER))
-		processes_add(1, 0);
-	return was & COUNTED_INSIDE;
+		processes_add(own_slot(job), 1, 0);
+	return was & COUNTED_INSIDE && (!many_jobs() || counted_job(was) == job);
 }
 
 #endif

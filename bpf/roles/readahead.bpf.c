@@ -55,7 +55,7 @@ static __always_inline int window(struct live *l, struct inode *inode, __u64 ind
 	if (!inode_counts(inode))
 		return 0;
 	s->win_at = index;
-	if (s->job == JOB_WATCHED)
+	if (s->job != JOB_OTHERS)
 		advice_standing(l, inode, file, ra);
 	if (in_fault(s, t, inode)) {
 		row_name_below(l, inode, file);
@@ -198,7 +198,7 @@ static __always_inline int window_step(struct live *l, struct inode *inode, __u6
 		row_name_below(l, inode, CAST(file, file));
 	/* This may be the file's first event, which decides about tracing. */
 	if (advised && trace_chooses(l))
-		live_row(l, inode, HINT_OWN, JOB_WATCHED);
+		live_row(l, inode, HINT_OWN, l->s.job);
 	if (!trace_may(inode))
 		return 0;
 	/* Outside reads and faults: an advice request is recorded before its effects. */

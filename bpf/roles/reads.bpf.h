@@ -26,7 +26,7 @@ GLOBAL int read_woke(struct live *l, __u64 mapping_addr, __u64 index, __u64 last
 	if (!l)
 		return 0;
 	s = &l->s;
-	if (s->job != JOB_WATCHED)
+	if (s->job == JOB_OTHERS)
 		goto out;
 	row = live_row(l, inode, HINT_OWN, s->job);
 	row_add(row, C_stall_ns, s->stall_ns);
@@ -119,7 +119,7 @@ static __always_inline int read_event(struct live *l, __u64 mapping_addr, __u64 
 			read_settle_last(l, inode);
 		call_open(l, inode, id, index, last, true);
 		s->flags |= TASK_DIRTY;
-		if (!(s->flags & TASK_STORED) && s->job == JOB_WATCHED)
+		if (!(s->flags & TASK_STORED) && s->job != JOB_OTHERS)
 			live_keep(l);
 	}
 	if (s->stalls && s->stall_kind == STALL_URING &&

@@ -90,7 +90,7 @@ static __always_inline bool seed_ends(struct live *l, struct task_struct *t)
 	st = state_make(leader);
 	if (!st)
 		return false;
-	return marks_set(st, COUNTED_ENDED) & COUNTED_INSIDE || st->job == JOB_WATCHED;
+	return marks_set(st, COUNTED_ENDED) & COUNTED_INSIDE || st->job != JOB_OTHERS;
 }
 
 #endif

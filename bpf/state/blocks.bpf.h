@@ -14,10 +14,11 @@ struct page_range {
 	__u64 first, last;
 };
 
-static __always_inline void block_key_of(struct file_key *file, __u64 page, struct block_key *key)
+static __always_inline void block_key_of(struct file_key *file, __u64 page, __u32 slot,
+					 struct block_key *key)
 {
 	key->file = *file;
-	key->block = page / BLOCK_PAGES << 8 | JOB_WATCHED;
+	key->block = page / BLOCK_PAGES << 8 | slot;
 }
 
 static __always_inline __u32 now_ms(void)

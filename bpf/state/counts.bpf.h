@@ -14,7 +14,7 @@ static __always_inline void row_name_below(struct live *l, struct inode *inode, 
 {
 	__u64 file_addr = addr_of(l, file), inode_addr = addr_of(l, inode);
 
-	if (l->s.job == JOB_WATCHED && file_addr && file_is_below(l, file_addr, inode_addr))
+	if (l->s.job != JOB_OTHERS && file_addr && file_is_below(l, file_addr, inode_addr))
 		row_name(l, inode_addr, file_addr);
 }
 
@@ -26,23 +26,23 @@ static __always_inline void counts_add(struct counts_at at, enum counter c, __s6
 		shared_row_add(at.row, c, n);
 }
 
-static __always_inline struct process_row *process_find(__u32 epoch, __u32 tgid)
+static __always_inline struct process_row *process_find(__u32 epoch, __u32 key)
 {
-	return epoch & 1 ? bpf_map_lookup_elem(&processes_b, &tgid)
-			 : bpf_map_lookup_elem(&processes_a, &tgid);
+	return epoch & 1 ? bpf_map_lookup_elem(&processes_b, &key)
+			 : bpf_map_lookup_elem(&processes_a, &key);
 }
 
-static __noinline struct process_row *process_make(struct task_struct *t, __u32 epoch, __u32 tgid)
+static __noinline struct process_row *process_make(struct task_struct *t, __u32 epoch, __u32 key)
 {
 	struct task_struct *first = READ(t, group_leader);
 	struct process_row made = {};
 
 	bpf_probe_read_kernel(made.comm, sizeof(made.comm), &first->comm);
 	if (epoch & 1)
-		bpf_map_update_elem(&processes_b, &tgid, &made, BPF_NOEXIST);
+		bpf_map_update_elem(&processes_b, &key, &made, BPF_NOEXIST);
 	else
-		bpf_map_update_elem(&processes_a, &tgid, &made, BPF_NOEXIST);
-	return process_find(epoch, tgid);
+		bpf_map_update_elem(&processes_a, &key, &made, BPF_NOEXIST);
+	return process_find(epoch, key);
 }
 
 /* A switch adds the reads of a task to its process's row at most once in this CPU time, because the
@@ -62,9 +62,9 @@ GLOBAL int process_note(struct live *l, __u64 stall_ns, __u64 stalls)
 	struct task_struct *t;
 	struct process_row *row;
 	__u64 bytes, calls;
-	__u32 tgid;
+	__u32 key;
 
-	if (!l || l->s.job != JOB_WATCHED)
+	if (!l || l->s.job == JOB_OTHERS)
 		return 0;
 	t = CAST(task_struct, l->task);
 	bytes = READ(t, ioac.rchar) - l->s.process_bytes;
@@ -75,8 +75,10 @@ GLOBAL int process_note(struct live *l, __u64 stall_ns, __u64 stalls)
 	l->s.process_epoch = l->epoch;
 	l->s.process_bytes += bytes;
 	l->s.process_calls += calls;
-	tgid = tgid_in(&shared.own_pids, t);
-	row = process_find(l->epoch, tgid) ?: process_make(t, l->epoch, tgid);
+	key = tgid_in(&shared.own_pids, t);
+	if (many_jobs())
+		key |= job_slot(l->s.job) << PROCESS_SLOT_SHIFT;
+	row = process_find(l->epoch, key) ?: process_make(t, l->epoch, key);
 	if (!row)
 		return 0;
 	if (stalls) {

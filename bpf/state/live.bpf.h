@@ -11,6 +11,7 @@
 
 #include "bpf/state/alone.bpf.h"
 #include OF_BUILD(tally.bpf.h)
+#include OF_BUILD(jobs.bpf.h)
 #include "bpf/state/trace.bpf.h"
 
 #define EPOCH_STALE (1u << 31)
@@ -31,41 +32,10 @@ static __always_inline __u64 fault_clock(struct task_struct *t)
  * calibration). */
 static __always_inline bool belongs_by_cgroup(void)
 {
-	return config.job_by_cgroup != JOB_BY_FORK && !shared.calibrating;
+	return (config.job_by_cgroup != JOB_BY_FORK || many_jobs()) && !shared.calibrating;
 }
 
-/* The value is constant, so the verifier removes the other cases, whose controllers this kernel may
- * lack. */
-static __always_inline __u32 controller_of_job(void)
-{
-	switch (config.job_by_cgroup) {
-	case JOB_BY_FREEZER:
-		return bpf_core_enum_value(enum cgroup_subsys_id, freezer_cgrp_id);
-	case JOB_BY_CPUSET:
-		return bpf_core_enum_value(enum cgroup_subsys_id, cpuset_cgrp_id);
-	case JOB_BY_CPUACCT:
-		return bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id);
-	case JOB_BY_PIDS:
-		return bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id);
-	default:
-		return bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
-	}
-}
-
-static __always_inline struct cgroup *controller_cgroup(struct css_set *set, __u32 controller)
-{
-	__u64 css = load_ptr((__u64)set + bpf_core_field_offset(struct css_set, subsys) +
-			     controller * 8);
-
-	return READ(CAST(cgroup_subsys_state, css), cgroup);
-}
-
-/* The one that limits its memory. */
-static __always_inline struct cgroup *memory_cgroup(struct css_set *set)
-{
-	return controller_cgroup(set, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
-}
-
+/* For one job. */
 static __always_inline bool cgroup_matches(struct task_struct *t)
 {
 	struct css_set *set = TYPED(t, cgroups);
@@ -73,8 +43,7 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 
 	if (TYPED(t, tgid) == (int)shared.own_tgid)
 		return false;
-	cgrp = config.job_by_cgroup == JOB_BY_V2 ? READ(set, dfl_cgrp)
-						 : controller_cgroup(set, controller_of_job());
+	cgrp = cgroup_in(set, config.job_by_cgroup);
 	if (READ(cgrp, level) < (int)config.job_cgroup_level)
 		return false;
 	if (!bpf_core_field_exists(cgrp->ancestors))
@@ -84,6 +53,14 @@ static __always_inline bool cgroup_matches(struct task_struct *t)
 	at = CAST(cgroup, load_ptr((__u64)cgrp + bpf_core_field_offset(struct cgroup, ancestors) +
 				   config.job_cgroup_level * 8));
 	return READ(at, kn, id) == config.job_cgroup_id;
+}
+
+/* The job of a task by its cgroups. st: its stored state or NULL. */
+static __always_inline __u32 job_by_cgroup(struct task_struct *t, struct task_state *st)
+{
+	if (many_jobs())
+		return jobs_find(t, st);
+	return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 }
 
 /* Starts to charge a task: its earlier CPU time and reads are not the job's. */
@@ -101,7 +78,7 @@ static __always_inline void job_charge(struct live *l, struct task_struct *t)
 {
 	__u64 runtime = TYPED(t, se.sum_exec_runtime);
 	__u64 rchar = TYPED(t, ioac.rchar), syscr = TYPED(t, ioac.syscr);
-	__u32 slot = JOB_WATCHED;
+	__u32 slot = own_slot(l->s.job);
 	struct job_row *job = bpf_map_lookup_elem(&jobs, &slot);
 
 	if (job) {
@@ -128,7 +105,7 @@ static __always_inline __u32 job_of(struct task_struct *t, struct task_state *st
 	struct task_state *leader;
 
 	if (belongs_by_cgroup())
-		return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
+		return job_by_cgroup(t, st);
 	if (st)
 		return st->job;
 	/* io_uring workers are created without the fork tracepoint; they act for their leader. */
@@ -148,6 +125,13 @@ static __always_inline void live_belongs(struct live *l, struct task_struct *t, 
 	charge_from_now(&l->s, t);
 	l->s.job = job;
 	l->s.flags |= TASK_DIRTY;
+}
+
+/* The job of the running task may have ended: nothing more is charged to it. */
+static __always_inline void live_check_job(struct live *l, struct task_struct *t)
+{
+	if (many_jobs() && l->s.job != JOB_OTHERS && !job_is_live(l->s.job))
+		live_belongs(l, t, JOB_OTHERS);
 }
 
 /* Forgets the sleeps so far: they are charged, or were not for the page cache. */
@@ -187,12 +171,12 @@ GLOBAL int stall_charged(struct live *l, const struct file_key *file)
 
 	if (!l || !file)
 		return 0;
-	slot = l->s.job;
+	slot = job_slot(l->s.job);
 	job = bpf_map_lookup_elem(&jobs, &slot);
 	if (job)
 		for (int i = 0; i < WAIT_BUCKETS; i++)
 			job->sleeps[i] += l->s.sleeps[i];
-	row = slot == JOB_WATCHED ? wait_row_of(file, l->epoch) : NULL;
+	row = slot != JOB_OTHERS && !many_jobs() ? wait_row_of(file, l->epoch) : NULL;
 	for (int i = 0; row && i < WAIT_BUCKETS; i++)
 		if (l->s.sleeps[i])
 			__sync_fetch_and_add(&row->sleeps[i], l->s.sleeps[i]);
@@ -232,9 +216,9 @@ static __always_inline void live_load(struct live *l, struct task_struct *t)
 	}
 	order_writes(&l->pad);
 	*(volatile __u64 *)&l->task = (__u64)t;
-	if (l->s.job == JOB_WATCHED)
+	if (l->s.job != JOB_OTHERS)
 		member_note(&l->s, *(volatile __u64 *)&l->task);
-	tally_loaded(true, l->s.job == JOB_WATCHED);
+	tally_loaded(true, l->s.job != JOB_OTHERS);
 }
 
 /* Nothing is known about the running task: its first event checks. */
@@ -265,12 +249,13 @@ GLOBAL int live_refresh(struct live *l, __u32 now)
 	st = state_of(t);
 	if (st)
 		l->s.flags |= TASK_STORED;
-	if (l->s.job == JOB_WATCHED)
+	live_check_job(l, t);
+	if (l->s.job != JOB_OTHERS)
 		job_charge(l, t);
 	live_belongs(l, t, job_of(t, st));
-	if (l->s.job == JOB_WATCHED)
+	if (l->s.job != JOB_OTHERS)
 		member_note(&l->s, l->task);
-	tally_loaded(true, l->s.job == JOB_WATCHED);
+	tally_loaded(true, l->s.job != JOB_OTHERS);
 	return 0;
 }
 
@@ -290,7 +275,7 @@ static __always_inline struct live *live_now(void)
 
 static __always_inline void live_runs(struct live *l, enum event ev)
 {
-	l->runs[l->s.job & 1][ev]++;
+	l->runs[l->s.job != JOB_OTHERS][ev]++;
 }
 
 static __always_inline struct live *live_get(enum event ev)
@@ -345,7 +330,7 @@ static __always_inline void live_keep(struct live *l)
 static __always_inline void row_refresh(struct live *l, struct file_row *row, struct inode *inode,
 					__u64 hint, bool by_call)
 {
-	bool own = l->s.job == JOB_WATCHED;
+	bool own = l->s.job != JOB_OTHERS;
 
 	if (row->size_bytes != (__u64)READ(inode, i_size) || !row->size_since) {
 		row->size_bytes = READ(inode, i_size);

@@ -7,6 +7,7 @@
 #define MAPS_BPF_H
 
 #include "bpf/kernel/reach.bpf.h"
+#include "bpf/births.h"
 #include "bpf/names.h"
 #include "bpf/references.h"
 #include "bpf/shared.h"
@@ -123,6 +124,19 @@ struct {
 	__type(key, __u32);
 	__type(value, struct job_row);
 } jobs SEC(".maps");
+
+/* Cgroups of many jobs, whose ids are the values. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, NR_JOB_CGROUPS);
+	__type(key, struct job_cgroup);
+	__type(value, __u32);
+} job_cgroups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, BIRTH_RING_BYTES);
+} births SEC(".maps");
 
 /* Lengths of the job's sleeps by file, in generations like rows. A file without room has no entry
  * here; user space notices that by its number of sleeps. */

@@ -390,8 +390,8 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 	if (!l || found == NAME_NOT_ASKED || !w)
 		return 0;
 	old = bpf_map_lookup_elem(&named, &w->key);
-	known = old && old->used >= (l->s.job == JOB_WATCHED);
-	w->seen.used = l->s.job == JOB_WATCHED || (old && old->used);
+	known = old && (l->s.job == JOB_OTHERS || old->used == l->s.job);
+	w->seen.used = l->s.job ?: old ? old->used : JOB_OTHERS;
 	if (!w->seen.dentry) {
 		if (old && old->signature == SIGNATURE_NAMELESS) {
 			if (known)
@@ -417,10 +417,15 @@ GLOBAL int name_send(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 
 /* A file that a process has open when it joins the job: no hook may see its reads of cached
  * pages. The name is sent when the file is first counted. */
-STEP name_open_step(__u32 fd, struct task_struct **task)
+struct open_files {
+	struct task_struct *task;
+	__u32 job;
+};
+
+STEP name_open_step(__u32 fd, struct open_files *x)
 {
-	struct file *file = file_of_fd(*task, fd);
-	struct name_seen seen = {.used = 1};
+	struct file *file = file_of_fd(x->task, fd);
+	struct name_seen seen = {.used = x->job};
 	struct file_key key;
 	struct inode *inode;
 
@@ -442,24 +447,25 @@ STEP name_open_step(__u32 fd, struct task_struct **task)
 #define OPEN_FILES_MAX	 (1 << 16)
 #define OPEN_FILES_BASIC 64
 
-static __always_inline void names_open(__u64 task)
+static __always_inline void names_open(__u64 task, __u32 job)
 {
-	struct task_struct *t = CAST(task_struct, task);
-	__u32 nr = READ(t, files, fdt, max_fds);
+	struct open_files x = {CAST(task_struct, task), job};
+	__u32 nr = READ(x.task, files, fdt, max_fds);
 
-	LOOP(nr < OPEN_FILES_MAX ? nr : OPEN_FILES_MAX, OPEN_FILES_BASIC, name_open_step, &t);
+	LOOP(nr < OPEN_FILES_MAX ? nr : OPEN_FILES_MAX, OPEN_FILES_BASIC, name_open_step, &x);
 }
 
-/* A file that the job uses: its evicted pages count for the job, whichever task brought them in.
- * Pages of a block device are mostly metadata of other files. */
-static __always_inline bool file_is_used(struct inode *inode, const struct file_key *file)
+/* The job that used the file last: its evicted pages count for the job, whichever task brought them
+ * in; with many jobs, only those that none of them brought in. Pages of a block device are mostly
+ * metadata of other files. */
+static __always_inline __u32 file_used_by(struct inode *inode, const struct file_key *file)
 {
 	struct name_seen *seen;
 
 	if ((READ(inode, i_mode) & S_IFMT) != S_IFREG || inode_in_memory(inode))
-		return false;
+		return JOB_OTHERS;
 	seen = bpf_map_lookup_elem(&named, file);
-	return seen && seen->used;
+	return seen && (!many_jobs() || job_is_live(seen->used)) ? seen->used : JOB_OTHERS;
 }
 
 /* Outside events: whether a file's name has changed. seen: a copy, because the map may give the

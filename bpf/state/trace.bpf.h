@@ -34,7 +34,7 @@ static __always_inline bool trace_may(struct inode *inode)
 /* A file may be chosen at the current event. */
 static __always_inline bool trace_chooses(struct live *l)
 {
-	return shared.tracing.on && l->s.job == JOB_WATCHED;
+	return shared.tracing.on && l->s.job != JOB_OTHERS;
 }
 
 /* Reads f_ra by its offset, because some kernels have it in a union, which the verifier does not

@@ -166,8 +166,10 @@ static void forget_rest(FILE *out)
 	clearerr(out);
 }
 
-int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
+int publish_print(const struct publication *p, FILE *out, struct errtext *err)
 {
+	int ret = p->write(p->content, out);
+
 	if (!ret && fflush(out) != 0)
 		ret = -errno;
 	/* A stream knows that it failed, but not why: writing one more byte fails for the same
@@ -178,15 +180,10 @@ int publish_written(const char *name, int ret, FILE *out, struct errtext *err)
 			ret = -errno;
 	}
 	if (ret < 0) {
-		errtext_set(err, ret, "cannot write %s: %s.", name, strerror(-ret));
+		errtext_set(err, ret, "cannot write %s: %s.", p->name, strerror(-ret));
 		forget_rest(out);
 	}
 	return ret;
-}
-
-int publish_print(const struct publication *p, FILE *out, struct errtext *err)
-{
-	return publish_written(p->name, p->write(p->content, out), out, err);
 }
 
 int publish_write(const struct publication *p, const char *out_path, struct errtext *err)

@@ -42,8 +42,6 @@ int publish_print(const struct publication *p, FILE *out, struct errtext *err);
 int publish_write(const struct publication *p, const char *out_path, struct errtext *err);
 /* Writes to out_path, or to out if that is NULL. */
 int publish(const struct publication *p, const char *out_path, FILE *out, struct errtext *err);
-/* The result of writing to out. */
-int publish_written(const char *name, int ret, FILE *out, struct errtext *err);
 
 /* Whether publish_write() could create that file; for use before the work begins. */
 int publish_place(const char *out_path, struct errtext *err);

@@ -74,6 +74,7 @@ struct sample_evictions {
 
 /* A process of the job that waited or read in the interval. */
 struct sample_process {
+	uint32_t job; /* JOB_* slot */
 	uint32_t pid;
 	struct process_row row;
 };

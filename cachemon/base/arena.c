@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/base/arena.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +72,28 @@ struct bytes arena_bytes(struct arena *a, const void *data, size_t len)
 		memcpy(copy, data, len);
 	ret.data = copy;
 	ret.len = len;
+	return ret;
+}
+
+const char *arena_text(struct arena *a, const char *text)
+{
+	return arena_bytes(a, text, strlen(text)).data;
+}
+
+const char *arena_print(struct arena *a, const char *fmt, ...)
+{
+	char *text = NULL;
+	const char *ret = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (text)
+		ret = arena_text(a, text);
+	a->failed |= !ret;
+	free(text);
 	return ret;
 }
 

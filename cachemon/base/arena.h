@@ -27,6 +27,10 @@ void *arena_alloc(struct arena *a, size_t size);
 /* A copy; NULL sets arena->failed. */
 void *arena_copy(struct arena *a, const void *data, size_t size);
 struct bytes arena_bytes(struct arena *a, const void *data, size_t len);
+const char *arena_text(struct arena *a, const char *text);
+/* A formatted text; NULL sets arena->failed. */
+const char *arena_print(struct arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a);
 
 /* NULL counts as empty. */

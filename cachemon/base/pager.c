@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/terminal.h"
 #include "cachemon/base/text_builder.h"
 
 /* As in a shell: the command does not exist, or cannot be run. */
@@ -94,7 +93,8 @@ static int show(const char *text, size_t len, struct errtext *err)
 	return r ? errtext_set(err, r, "cannot write to standard output: %s", strerror(-r)) : 0;
 }
 
-int pager_put(int (*put)(void *arg, FILE *out, struct errtext *err), void *arg, struct errtext *err)
+int pager_put(int (*put)(void *arg, FILE *out, FILE *looks_like, struct errtext *err), void *arg,
+	      struct errtext *err)
 {
 	_cleanup_free_ char *text = NULL;
 	struct text_builder b;
@@ -102,12 +102,10 @@ int pager_put(int (*put)(void *arg, FILE *out, struct errtext *err), void *arg, 
 	int ret = 0, shown;
 
 	if (!isatty(STDOUT_FILENO) || !pager_wanted())
-		return put(arg, stdout, err);
+		return put(arg, stdout, NULL, err);
 	out = text_begin(&b);
-	terminal_shows(out);
 	if (out)
-		ret = put(arg, out, err);
-	terminal_shows(NULL);
+		ret = put(arg, out, stdout, err);
 	text = text_end(&b);
 	if (ret < 0)
 		return ret;

@@ -121,6 +121,28 @@ int parse_duration(const char *s, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
+int parse_age(const char *s, uint64_t *ret_ns)
+{
+	static const struct unit units[] = {{"d", 86400 * 1000000000ULL}, {NULL, 0}};
+	uint64_t ns = 0;
+	int err = with_unit(s, units, &ns);
+
+	if (err == -EINVAL)
+		return parse_duration(s, ret_ns);
+	*ret_ns = err || ns > INT64_MAX ? INT64_MAX : ns;
+	return 0;
+}
+
+int parse_bytes(const char *s, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {
+		{"", 1},	   {"K", 1ULL << 10}, {"M", 1ULL << 20},
+		{"G", 1ULL << 30}, {"T", 1ULL << 40}, {NULL, 0},
+	};
+
+	return with_unit(s, units, ret_bytes);
+}
+
 /* strtod would accept blanks, signs, hexadecimal, exponents, "inf", "nan" and the locale's
  * comma. Up to 15 digits, the digits and the power of ten are exact doubles, so their quotient
  * is the nearest double. */

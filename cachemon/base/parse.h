@@ -21,6 +21,13 @@ int parse_pid(const char *s, pid_t *ret_pid);
 #define PARSE_DURATION_FORMS "500ms, 5s, 1.5m, 2h; a number alone is seconds"
 int parse_duration(const char *s, uint64_t *ret_ns);
 
+/* The age of something: whole days, 0d too, or a duration as above: 7d, 12h. So many days that
+ * they have no number are the greatest age, INT64_MAX. */
+int parse_age(const char *s, uint64_t *ret_ns);
+
+/* 500, 64K, 10M, 2G, 1T: bytes, or powers of 1024. */
+int parse_bytes(const char *s, uint64_t *ret_bytes);
+
 /* 1, 0.5, 1%: greater than 0, at most 100; up to 15 digits. */
 int parse_percent(const char *s, double *ret_percent);
 

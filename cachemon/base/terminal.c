@@ -61,26 +61,11 @@ bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows)
 	return true;
 }
 
-/* What terminal_shows() named. */
-static FILE *shown;
-
-void terminal_shows(FILE *out)
-{
-	shown = out;
-}
-
-static bool is_shown(FILE *out)
-{
-	return out && out == shown;
-}
-
-/* Another stream in memory counts as a file. */
+/* A stream in memory counts as a file. */
 static bool is_file(FILE *out)
 {
 	struct stat st;
 
-	if (is_shown(out))
-		return false;
 	return fileno(out) < 0 || fstat(fileno(out), &st) || S_ISREG(st.st_mode);
 }
 
@@ -103,14 +88,12 @@ bool terminal_locale_is_utf8(void)
 
 bool terminal_is_ascii(FILE *out)
 {
-	int fd = is_file(out) ? -1 : fileno(out);
-
-	return (is_shown(out) || (fd >= 0 && isatty(fd))) && !terminal_locale_is_utf8();
+	return fileno(out) >= 0 && isatty(fileno(out)) && !terminal_locale_is_utf8();
 }
 
 bool terminal_text_is_ascii(FILE *out)
 {
-	return (is_shown(out) || fileno(out) >= 0) && !terminal_locale_is_utf8();
+	return fileno(out) >= 0 && !terminal_locale_is_utf8();
 }
 
 void terminal_plain(uint32_t cp, char ret[TERMINAL_PLAIN_MAX])

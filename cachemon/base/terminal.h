@@ -19,14 +19,11 @@ bool terminal_in_background(FILE *out);
 size_t terminal_columns(FILE *out);
 /* The width that the terminal itself reports, independent of $COLUMNS; false: none. */
 bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows);
-/* A stream in memory whose text the terminal shows later: it has the terminal's width and
- * characters. One at a time; NULL: none any more. */
-void terminal_shows(FILE *out);
 /* The width of text lines: $COLUMNS, else 80; always 80 in a file. */
 int terminal_text_width(FILE *out);
 /* Whether the user's locale has UTF-8, whatever locale the program itself uses. */
 bool terminal_locale_is_utf8(void);
-/* Whether out is a terminal, or a pager on one, and the locale has no UTF-8. */
+/* Whether out is a terminal and the locale has no UTF-8. */
 bool terminal_is_ascii(FILE *out);
 /* The same for plain text, which follows the locale in a pipe and in a file too. A stream in memory
  * is UTF-8. */

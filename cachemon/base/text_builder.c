@@ -25,6 +25,16 @@ char *text_end(struct text_builder *b)
 	return b->text;
 }
 
+const char *text_end_in(struct text_builder *b, struct arena *a)
+{
+	char *text = text_end(b);
+	const char *ret = text ? arena_bytes(a, text, b->len).data : NULL;
+
+	a->failed |= !ret;
+	free(text);
+	return ret;
+}
+
 int text_print(char **ret, const char *fmt, ...)
 {
 	va_list args;

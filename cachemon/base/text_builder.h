@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cachemon/base/arena.h"
+
 struct text_builder {
 	FILE *out;
 	char *text;
@@ -19,6 +21,9 @@ struct text_builder {
 FILE *text_begin(struct text_builder *b);
 /* The text, to be freed; NULL: no memory. */
 char *text_end(struct text_builder *b);
+
+/* The text in an arena; NULL sets a->failed. */
+const char *text_end_in(struct text_builder *b, struct arena *a);
 
 /* asprintf(): 0, or -ENOMEM with *ret NULL. */
 int text_print(char **ret, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

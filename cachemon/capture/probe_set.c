@@ -45,7 +45,12 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 		if (map)
 			err = bpf_map__set_max_entries(map, sizes[i].entries);
 	}
-	/* Maps and programs that no other build uses. */
+	/* Maps that only many jobs, or no other build, use. */
+	if (!err)
+		err = config->jobs ? bpf_map__set_max_entries(skel->maps.jobs, set->nr_slots)
+				   : bpf_map__set_autocreate(skel->maps.job_cgroups, false);
+	if (!err && !config->jobs)
+		err = bpf_map__set_autocreate(skel->maps.births, false);
 	if (!err && set->plan->build != BUILD_BASIC)
 		err = bpf_map__set_autocreate(skel->maps.locks, false);
 	if (!err && !probe_build_references(set->plan->build))
@@ -126,6 +131,10 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 	if (proctree_levels_up("/proc", &skel->bss->shared.proc_levels_up))
 		skel->bss->shared.proc_levels_up = UINT32_MAX;
 	skel->rodata_config->config.advice_by_calls = config->advice_calls;
+	skel->rodata_config->config.job_hierarchies = config->job_hierarchies << JOB_BY_V2;
+	skel->bss->shared.job_table = 1;
+	/* The calibration has this slot until a job gets it. */
+	skel->bss->shared.slots[JOB_WATCHED].job = JOB_WATCHED;
 	if (cg) {
 		skel->rodata_config->config.job_by_cgroup = JOB_BY_V2 + cg->kind;
 		skel->rodata_config->config.job_cgroup_id = cg->id;
@@ -137,9 +146,10 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 static void load_always(struct probe_set *set)
 {
 	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
-					     "sweep_names",  "sweep_cells", "sweep_charges"};
-	bool basic = set->plan->build == BUILD_BASIC;
-	size_t nr = sizeof(always) / sizeof(always[0]) - (basic ? 2 : 0);
+					     "sweep_names",  "sweep_cells", "sweep_charges",
+					     "sweep_ended"};
+	bool basic = set->plan->build == BUILD_BASIC, many = set->nr_slots > JOB_NR;
+	size_t nr = sizeof(always) / sizeof(always[0]) - (basic ? 3 : many ? 0 : 1);
 
 	for (size_t i = 0; i < nr; i++)
 		bpf_program__set_autoload(
@@ -302,9 +312,9 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	r = load_programs(set, config->caps, plan, err);
 	if (r)
 		return r;
-	r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_a));
+	r = probe_set_rest_rows(set, bpf_map__fd(set->skel->maps.rows_a));
 	if (!r)
-		r = probe_set_rest_rows(bpf_map__fd(set->skel->maps.rows_b));
+		r = probe_set_rest_rows(set, bpf_map__fd(set->skel->maps.rows_b));
 	if (r)
 		return errtext_set(err, r, "cannot write to the BPF maps: %s", strerror(-r));
 	r = find_regs(set);
@@ -324,6 +334,19 @@ static void close_build(struct probe_set *set)
 	set->skel = NULL;
 }
 
+static int check_jobs(const struct probe_set_config *config, const struct probe_plan *plan,
+		      struct errtext *err)
+{
+	if (!config->jobs != !config->job_hierarchies || config->jobs >= NR_SLOTS)
+		return errtext_set(err, -EINVAL, "at most %d jobs can be watched at once",
+				   NR_SLOTS - 1);
+	if (config->jobs && !probe_build_jobs(plan->build))
+		return errtext_set(err, -ENOTSUP,
+				   "this kernel can count only one job at a time: many jobs need "
+				   "Linux 6.2 or later, with BTF");
+	return 0;
+}
+
 int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan,
 		  struct probe_set **ret, struct errtext *err)
 {
@@ -337,6 +360,12 @@ int probe_set_new(const struct probe_set_config *config, struct probe_plan *plan
 	set->grace = GRACE_NONE;
 	set->nr_cpus = libbpf_num_possible_cpus();
 	set->kprobe_misses = config->caps->kprobe_misses == CAPS_YES;
+	set->nr_slots = config->jobs ? config->jobs + 1 : JOB_NR;
+	r = check_jobs(config, plan, err);
+	if (r) {
+		probe_set_free(set);
+		return r;
+	}
 	r = grace_open(&set->grace);
 	if (r)
 		errtext_set(err, r, "cannot create the BPF maps for grace periods: %s",

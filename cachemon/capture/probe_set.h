@@ -29,6 +29,8 @@ struct probe_set_config {
 	uint64_t ram_bytes;
 	unsigned int nr_cpus;
 	const struct cgroup_ref *cgroup; /* NULL: the job is a tree of processes */
+	/* Many jobs at once: how many, and 1 << enum cgroup_kind of their cgroups; 0: one job. */
+	unsigned int jobs, job_hierarchies;
 	bool advice_calls;
 	uint64_t block_entries; /* 0: by memory; tests take tiny ones */
 	uint64_t row_entries;
@@ -80,10 +82,20 @@ int probe_set_members(struct probe_set *set, struct proctree_link **ret, size_t 
 /* Tasks that got no state since the last seeding began, because memory was short. */
 unsigned int probe_set_seeds_missed(struct probe_set *set);
 
+/* Many jobs: tasks in these cgroups and below them belong to the job in that free slot from their
+ * next event on. probe_set_seed() adds the processes that are there already. */
+int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
+			size_t nr, struct errtext *err);
+/* No task belongs to the job, and nothing is counted for it, after it returns. */
+int probe_set_job_end(struct probe_set *set, uint32_t slot);
+/* Forgets the pages of jobs that have ended. Their slots may be used again, once they are drained.
+ */
+int probe_set_sweep_ended(struct probe_set *set);
+
 /* Creates the rest row of each job in a map of rows; call it before its generation is written. */
-int probe_set_rest_rows(int fd);
-/* CPU time and reads of running tasks that are not charged yet. */
-int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret);
+int probe_set_rest_rows(struct probe_set *set, int fd);
+/* CPU time and reads of running tasks of the job in a slot that are not charged yet. */
+int probe_set_uncharged(struct probe_set *set, uint32_t slot, struct sweep_charges_args *ret);
 /* Switches to the other generation of rows; *ret_generation: the quiet one to drain, 0 is a. */
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation);
 /* Moves that generation's counts from the CPUs to its rows. */

@@ -26,6 +26,8 @@ struct probe_set {
 	unsigned int reads_on_nr; /* how often the per-read hook was switched on */
 	bool reads_on;
 	bool started;
+	uint32_t nr_slots;	   /* of jobs and others */
+	uint16_t job_nr[NR_SLOTS]; /* how many jobs have had the slot */
 };
 
 /* The plan's choice for a role; NULL: nothing to load or attach. */
@@ -41,6 +43,8 @@ int probe_set_iterate(const struct bpf_link *link);
 /* Increments the epoch and returns the old value: each CPU then checks its task before it counts
  * another read. */
 uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by);
+/* The rest row of one job. */
+int probe_set_rest_row(int fd, uint32_t slot);
 /* Waits until every program that runs now has ended; programs run with preemption or RCU held. */
 int probe_set_grace_period(const struct probe_set *set);
 

@@ -11,17 +11,22 @@ int probe_set_grace_period(const struct probe_set *set)
 	return grace_wait(&set->grace);
 }
 
-int probe_set_rest_rows(int fd)
+int probe_set_rest_row(int fd, uint32_t slot)
 {
 	static const struct file_row zero;
+	struct file_row_key key = {.job = slot};
 
-	for (uint32_t job = 0; job < JOB_NR; job++) {
-		struct file_row_key key = {.job = job};
+	return bpf_map_update_elem(fd, &key, &zero, BPF_ANY) ? -errno : 0;
+}
 
-		if (bpf_map_update_elem(fd, &key, &zero, BPF_ANY))
-			return -errno;
-	}
-	return 0;
+int probe_set_rest_rows(struct probe_set *set, int fd)
+{
+	int r = 0;
+
+	for (uint32_t slot = 0; slot < set->nr_slots && !r; slot++)
+		if (!slot || set->skel->bss->shared.slots[slot].job)
+			r = probe_set_rest_row(fd, slot);
+	return r;
 }
 
 /* Waits after moving the epoch: a program that opens a tally re-reads the epoch afterwards, so
@@ -212,11 +217,11 @@ bool probe_set_reads_on(const struct probe_set *set)
 	return set->reads_on;
 }
 
-int probe_set_uncharged(struct probe_set *set, struct sweep_charges_args *ret)
+int probe_set_uncharged(struct probe_set *set, uint32_t slot, struct sweep_charges_args *ret)
 {
 	int r = 0;
 
-	*ret = (struct sweep_charges_args){.nr_cpus = set->nr_cpus};
+	*ret = (struct sweep_charges_args){.nr_cpus = set->nr_cpus, .slot = slot};
 	if (!sweeps_iterate(set))
 		r = run_program(set->skel->progs.sweep_charges, ret, sizeof(*ret));
 	if (r)
@@ -267,6 +272,11 @@ int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
 	if (!r)
 		*ret_pages = sum + set->skel->bss->shared.sweep_sum;
 	return r;
+}
+
+int probe_set_sweep_ended(struct probe_set *set)
+{
+	return run_program(set->skel->progs.sweep_ended, NULL, 0);
 }
 
 static int sweep_ghosts(struct probe_set *set, bool drop)

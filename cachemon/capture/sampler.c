@@ -44,8 +44,13 @@ int sampler_new(struct probe_set *set, struct sampler **ret, struct errtext *err
 	s->job_rows_again = calloc(cpus, sizeof(*s->job_rows_again));
 	s->keys = calloc(BATCH, sizeof(*s->keys));
 	s->rows = calloc(BATCH, sizeof(*s->rows));
-	if (!s->job_rows || !s->job_rows_again || !s->keys || !s->rows || name_table_new(&s->names))
+	s->nr_slots = set->nr_slots;
+	s->slots = calloc(s->nr_slots, sizeof(*s->slots));
+	if (!s->job_rows || !s->job_rows_again || !s->keys || !s->rows || !s->slots ||
+	    name_table_new(&s->names))
 		goto fail;
+	if (s->nr_slots == JOB_NR)
+		s->slots[JOB_WATCHED].state = SLOT_USED;
 	r = resolver_new("/proc", "/sys", &s->resolver);
 	if (r)
 		goto fail;
@@ -92,6 +97,8 @@ void sampler_free(struct sampler *s)
 	free(s->evictions);
 	free(s->adders);
 	free(s->processes);
+	free(s->slots);
+	free(s->samples);
 	free(s);
 }
 
@@ -139,7 +146,7 @@ void sampler_forget(struct sampler *s)
 
 void sampler_references(struct sampler *s, bool last, struct sample *out)
 {
-	int64_t lookups = s->rest[JOB_WATCHED][C_lookups];
+	int64_t lookups = s->slots[JOB_WATCHED].rest[C_lookups];
 
 	out->references = s->references ? reference_ring_sample(s->references) : NULL;
 	if (!out->references)
@@ -201,13 +208,13 @@ static void row_take(struct sampler *s, const struct file_row_key *key, const st
 	struct sample_file *f = NULL;
 	struct name_entry *name;
 
-	if (key->job >= JOB_NR || (all_zero(row) && is_rest(key)))
+	if (key->job >= s->nr_slots || (all_zero(row) && is_rest(key)))
 		return;
 	if (!is_rest(key))
 		f = file_push(s);
 	if (!f) {
 		for (int i = 0; i < C_NR; i++)
-			s->rest[key->job][i] += row->c[i];
+			s->slots[key->job].rest[i] += row->c[i];
 		return;
 	}
 	f->key = key->file;
@@ -258,7 +265,7 @@ static void rows_take(struct sampler *s, const void *keys, const void *values, u
 static int rows_drain(struct sampler *s, int fd)
 {
 	const struct sampler_batch b = {s->keys, s->rows, BATCH, rows_take};
-	int r = sampler_drain(s, fd, &b), rest = probe_set_rest_rows(fd);
+	int r = sampler_drain(s, fd, &b), rest = probe_set_rest_rows(s->set, fd);
 
 	return r ? r : rest;
 }
@@ -305,18 +312,22 @@ static void names_take(struct sampler *s)
  * equal, each fate was counted exactly once. */
 static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 {
+	int64_t unsettled = 0;
 	uint64_t pages;
 	int r;
 
-	s->unsettled += s->rest[JOB_WATCHED][C_resident_unused];
+	for (uint32_t slot = 1; slot < s->nr_slots; slot++)
+		s->slots[slot].unsettled += s->slots[slot].rest[C_resident_unused];
 	for (size_t i = 0; i < s->nr_files; i++)
-		if (s->files[i].job == JOB_WATCHED)
-			s->unsettled += s->files[i].c[C_resident_unused];
+		s->slots[s->files[i].job].unsettled += s->files[i].c[C_resident_unused];
+	for (uint32_t slot = 1; slot < s->nr_slots; slot++)
+		if (s->slots[slot].state == SLOT_USED)
+			unsettled += s->slots[slot].unsettled;
 	if (!last)
 		return 0;
 	r = probe_set_count_outstanding(s->set, &pages);
 	if (!r)
-		*ret_error = (int64_t)pages - s->unsettled;
+		*ret_error = (int64_t)pages - unsettled;
 	return r;
 }
 
@@ -345,14 +356,26 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 	return r ? r : others;
 }
 
-int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
+/* Their tasks are charged; the rest of their counts is in the generation that is drained next. */
+static int end_jobs(struct sampler *s)
+{
+	int r = 0;
+
+	for (uint32_t slot = 1; slot < s->nr_slots && !r; slot++)
+		if (s->slots[slot].state == SLOT_ENDS)
+			r = probe_set_job_end(s->set, slot);
+	return r;
+}
+
+int sampler_collect(struct sampler *s, bool last, struct sample *out)
 {
 	uint32_t generation;
 	uint64_t missed;
-	int r, other, jobs, sleeps, names = 0;
+	int r, other, jobs, sleeps, ended, names = 0;
 
 	memset(out, 0, sizeof(*out));
-	memset(s->rest, 0, sizeof(s->rest));
+	for (uint32_t slot = 0; slot < s->nr_slots; slot++)
+		memset(s->slots[slot].rest, 0, sizeof(s->slots[slot].rest));
 	s->nr_files = 0;
 	s->nr_processes = 0;
 	s->nr_waits = 0;
@@ -360,6 +383,7 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	/* Done last, so that the generation's lookups match the bytes read so far. After
 	 * detaching, still-running tasks can no longer be charged. */
 	jobs = sampler_jobs_take(s);
+	ended = end_jobs(s);
 	out->end_ns = clock_now_ns();
 	if (last)
 		probe_set_detach(s->set);
@@ -377,14 +401,11 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 	r = r ? r : sleeps;
 	sampler_advice_take(s);
 	r = r ? r : jobs;
+	r = r ? r : ended;
 	r = r ? r : names;
-	names_take(s);
 	s->names_handed_out = true;
 	resolver_refresh(s->resolver);
-	out->files = s->files;
-	out->nr_files = s->nr_files;
 	out->filesystems = fs_table_describe(s->filesystems, &out->nr_filesystems);
-	memcpy(out->rest, s->rest, sizeof(out->rest));
 	out->waits = s->waits;
 	out->nr_waits = s->nr_waits;
 	out->advice = s->advice;
@@ -393,11 +414,24 @@ int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtex
 		sampler_evictions_end(s, &s->seen);
 		out->evictions = &s->seen;
 	}
+	out->losses = s->skel->bss->shared.losses;
+	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;
+	return r;
+}
+
+int sampler_take(struct sampler *s, bool last, struct sample *out, struct errtext *err)
+{
+	int r = sampler_collect(s, last, out);
+
+	names_take(s);
+	out->files = s->files;
+	out->nr_files = s->nr_files;
+	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
+		memcpy(out->rest[slot], s->slots[slot].rest, sizeof(out->rest[slot]));
+		out->jobs[slot] = s->slots[slot].job;
+	}
 	sampler_processes_end(s);
 	out->processes = s->processes;
 	out->nr_processes = s->nr_processes;
-	memcpy(out->jobs, s->jobs, sizeof(out->jobs));
-	out->losses = s->skel->bss->shared.losses;
-	out->recursion_misses = probe_set_recursion_misses(s->set, &missed) ? -1 : (int64_t)missed;
 	return r ? errtext_set(err, r, "cannot read the probes: %s", strerror(-r)) : 0;
 }

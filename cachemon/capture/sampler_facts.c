@@ -35,28 +35,39 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 /* Charges of tasks, and amounts not yet charged to running tasks. Both are from one moment if no
  * task was charged between two reads. At the end of the run, the reading is used that may miss
  * charges in between but counts nothing twice. */
-int sampler_jobs_take(struct sampler *s)
+static int job_take(struct sampler *s, uint32_t slot)
 {
 	size_t size = s->set->nr_cpus * sizeof(*s->job_rows);
 	struct sweep_charges_args running = {0};
+	struct sample_job *job = &s->slots[slot].job;
+	int r = 0;
+
+	for (int look = 0; look < LOOKS_MAX; look++) {
+		r = job_rows_read(s, slot, s->job_rows);
+		if (r)
+			return r;
+		r = probe_set_uncharged(s->set, slot, &running);
+		if (r || job_rows_read(s, slot, s->job_rows_again) ||
+		    !memcmp(s->job_rows, s->job_rows_again, size))
+			break;
+	}
+	job_sum(s, job);
+	job->cpu_ns += running.cpu_ns;
+	job->rchar_bytes += running.rchar_bytes;
+	job->syscr_calls += running.syscr_calls;
+	return r;
+}
+
+int sampler_jobs_take(struct sampler *s)
+{
 	int r = job_rows_read(s, JOB_OTHERS, s->job_rows);
 
 	if (r)
 		return r;
-	job_sum(s, &s->jobs[JOB_OTHERS]);
-	for (int look = 0; look < LOOKS_MAX; look++) {
-		r = job_rows_read(s, JOB_WATCHED, s->job_rows);
-		if (r)
-			return r;
-		r = probe_set_uncharged(s->set, &running);
-		if (r || job_rows_read(s, JOB_WATCHED, s->job_rows_again) ||
-		    !memcmp(s->job_rows, s->job_rows_again, size))
-			break;
-	}
-	job_sum(s, &s->jobs[JOB_WATCHED]);
-	s->jobs[JOB_WATCHED].cpu_ns += running.cpu_ns;
-	s->jobs[JOB_WATCHED].rchar_bytes += running.rchar_bytes;
-	s->jobs[JOB_WATCHED].syscr_calls += running.syscr_calls;
+	job_sum(s, &s->slots[JOB_OTHERS].job);
+	for (uint32_t slot = 1; slot < s->nr_slots && !r; slot++)
+		if (s->slots[slot].state != SLOT_FREE)
+			r = job_take(s, slot);
 	return r;
 }
 
@@ -64,13 +75,16 @@ int sampler_sleeps_take(struct sampler *s)
 {
 	struct sample_job now;
 
-	for (uint32_t slot = 0; slot < JOB_NR; slot++) {
-		int r = job_rows_read(s, slot, s->job_rows);
+	for (uint32_t slot = 0; slot < s->nr_slots; slot++) {
+		int r = 0;
 
+		if (slot && s->slots[slot].state == SLOT_FREE)
+			continue;
+		r = job_rows_read(s, slot, s->job_rows);
 		if (r)
 			return r;
 		job_sum(s, &now);
-		memcpy(s->jobs[slot].sleeps, now.sleeps, sizeof(now.sleeps));
+		memcpy(s->slots[slot].job.sleeps, now.sleeps, sizeof(now.sleeps));
 	}
 	return 0;
 }
@@ -129,6 +143,6 @@ int sampler_progress(struct sampler *s, struct sample_job *ret)
 {
 	int r = sampler_jobs_take(s);
 
-	*ret = s->jobs[JOB_WATCHED];
+	*ret = s->slots[JOB_WATCHED].job;
 	return r;
 }

@@ -2,7 +2,7 @@
 /*
  * Internals of a sampler, shared by its files: sampler.c (rows, names, the sample), sampler_facts.c
  * (values since the start of the run: jobs, advice, program runs), sampler_evictions.c (evictors),
- * sampler_processes.c (processes).
+ * sampler_processes.c (processes), sampler_slots.c (many jobs).
  * No other file includes this.
  */
 #ifndef SAMPLER_IMPL_H
@@ -12,7 +12,8 @@
 #include "cachemon/capture/fs_table.h"
 #include "cachemon/capture/name_table.h"
 #include "cachemon/capture/probe_set_impl.h"
-#include "cachemon/capture/sampler.h"
+#include "cachemon/base/vec.h"
+#include "cachemon/capture/sampler_slots.h"
 
 struct sampler {
 	struct probe_set *set;
@@ -46,9 +47,16 @@ struct sampler {
 	uint64_t evictors_full[EVICT_NR], adders_full;
 	uint64_t full_reported[EVICT_NR], adders_full_reported;
 	struct sample_evictions seen;
-	struct sample_job jobs[JOB_NR]; /* at the latest read */
-	int64_t rest[JOB_NR][C_NR];
-	int64_t unsettled; /* resident_unused of all samples: the pages of open fate */
+	/* By slot. */
+	uint32_t nr_slots;
+	struct sampler_slot {
+		enum { SLOT_FREE, SLOT_USED, SLOT_ENDS, SLOT_ENDED } state;
+		struct sample_job job; /* at the latest read */
+		int64_t rest[C_NR];
+		int64_t unsettled; /* resident_unused of all samples: the pages of open fate */
+	} * slots;
+	struct slot_sample *samples; /* of many jobs */
+	size_t max_samples;
 };
 
 /* Room for elements of a map, and what becomes of those that were read. */
@@ -61,7 +69,9 @@ enum { SAMPLER_BATCH = 128 }; /* elements whose keys and values fit on the stack
 /* The map is quiet since the switch, so one step can read and delete everything. After an error,
  * the rest stays in the map until its generation is drained again. */
 int sampler_drain(struct sampler *s, int fd, const struct sampler_batch *b);
-/* Into jobs. */
+/* One drain of everything, without the parts of a sample that belong to one job. */
+int sampler_collect(struct sampler *s, bool last, struct sample *out);
+/* Into slots. */
 int sampler_jobs_take(struct sampler *s);
 /* Reads the jobs' sleeps again once all rows are drained, so that they add up to the stalls. */
 int sampler_sleeps_take(struct sampler *s);
@@ -74,6 +84,8 @@ void sampler_evictions_end(struct sampler *s, struct sample_evictions *ret);
 /* Into processes: drains the quiet generation; then in order, and as many as an interval keeps. */
 int sampler_processes_drain(struct sampler *s, uint32_t generation);
 void sampler_processes_end(struct sampler *s);
+/* The same for some of them; returns how many are kept. */
+size_t sampler_processes_order(struct sample_process *p, size_t nr);
 /* Into advice. */
 void sampler_advice_take(struct sampler *s);
 

@@ -17,13 +17,15 @@ static void processes_take(struct sampler *s, const void *keys, const void *valu
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		s->processes[s->nr_processes++] =
-			(struct sample_process){.pid = pids[i], .row = rows[i]};
+			(struct sample_process){.job = pids[i] >> PROCESS_SLOT_SHIFT,
+						.pid = pids[i] & PROCESS_PID,
+						.row = rows[i]};
 }
 
 int sampler_processes_drain(struct sampler *s, uint32_t generation)
 {
 	struct process_row rows[SAMPLER_BATCH];
-	uint32_t pids[SAMPLER_BATCH];
+	uint32_t pids[SAMPLER_BATCH]; /* and the slots of many jobs */
 	int fd = bpf_map__fd(generation ? s->skel->maps.processes_b : s->skel->maps.processes_a);
 	const struct sampler_batch b = {pids, rows, SAMPLER_BATCH, processes_take};
 
@@ -57,24 +59,26 @@ static void row_add(struct process_row *sum, const struct process_row *row)
 	sum->syscr_calls += row->syscr_calls;
 }
 
-void sampler_processes_end(struct sampler *s)
+size_t sampler_processes_order(struct sample_process *p, size_t nr)
 {
 	size_t kept = 0;
 
-	if (!s->nr_processes)
-		return;
+	if (!nr)
+		return 0;
 	/* The last sample drains both generations. */
-	qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_pid);
-	for (size_t i = 1; i < s->nr_processes; i++) {
-		const struct sample_process *p = &s->processes[i];
-
-		if (p->pid != s->processes[kept].pid)
-			s->processes[++kept] = *p;
+	qsort(p, nr, sizeof(*p), by_pid);
+	for (size_t i = 1; i < nr; i++) {
+		if (p[i].pid != p[kept].pid)
+			p[++kept] = p[i];
 		else
-			row_add(&s->processes[kept].row, &p->row);
+			row_add(&p[kept].row, &p[i].row);
 	}
-	s->nr_processes = kept + 1;
-	qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_time);
-	if (s->nr_processes > PROCESSES_KEPT)
-		s->nr_processes = PROCESSES_KEPT;
+	nr = kept + 1;
+	qsort(p, nr, sizeof(*p), by_time);
+	return nr < PROCESSES_KEPT ? nr : PROCESSES_KEPT;
+}
+
+void sampler_processes_end(struct sampler *s)
+{
+	s->nr_processes = sampler_processes_order(s->processes, s->nr_processes);
 }

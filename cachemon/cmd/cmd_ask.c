@@ -37,18 +37,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int ask_question(void *arg, const struct model *m, struct errtext *err)
 {
-	struct llm_place *p = arg;
-	const struct answer_place to = {.format = p->o->args.report.format,
-					.path = p->o->args.report.out_path};
-	int e = word_model(m, &p->how, &p->wording, err);
+	struct llm_args *o = arg;
+	int e = word_model(m, &o->how, &o->wording, err);
 
 	if (e)
 		return e;
-	p->status = p->wording.skipped != NULL;
-	if (p->wording.skipped)
-		cmd_say(p->wording.skipped);
-	e = answer_write(m, &p->wording, &to, err);
-	llm_args_keep(p, m->run.id);
+	o->status = o->wording.skipped != NULL;
+	if (o->wording.skipped)
+		cmd_say(o->wording.skipped);
+	e = answer_write(m, &o->wording, &o->args.report, err);
+	llm_args_keep(o, m->run.id);
 	return e;
 }
 
@@ -100,9 +98,9 @@ int cmd_ask(int argc, char **argv)
 		.args.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
 		.args.formats = &formats,
 		.asked = true,
+		.use = ask_question,
 	};
-	struct llm_place p = {.o = &o, .use = ask_question};
 
 	usage_parse(&ask_spec, parse_option, argc, argv, 0, &o);
-	return llm_args_run(&p);
+	return llm_args_run(&o);
 }

@@ -90,9 +90,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return report_args_option(&o->args, key, arg, state);
 }
 
-static int put_comparison(void *arg, FILE *out, struct errtext *err)
+static int put_comparison(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 {
-	return compare_show(arg, out, err);
+	struct compare_options *compare = arg;
+
+	compare->looks_like = looks_like;
+	return compare_show(compare, out, err);
 }
 
 static int show_comparison(void *arg, const struct invoker *as, struct errtext *err)
@@ -123,13 +126,11 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_FORMAT("text|md|html|json"),
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
-	{{"per", OPT_PER, "work|job", 0,
-	  "work (default): divide each figure by the work that the run did; job: compare whole "
-	  "jobs, if all runs completed the same job",
-	  0},
-	 VALUE_CHOICE},
-	{{"any", OPT_ANY, NULL, 0, "Compare jobs even if their names or commands differ", 0},
-	 VALUE_NONE},
+	OPTION("per", OPT_PER, "work|job", VALUE_CHOICE,
+	       "work (default): divide each figure by the work that the run did; job: compare "
+	       "whole jobs, if all runs completed the same job"),
+	OPTION("any", OPT_ANY, NULL, VALUE_NONE,
+	       "Compare jobs even if their names or commands differ"),
 	OPTIONS_END,
 };
 

@@ -64,7 +64,7 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 
 static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 {
-	static const struct plan_request everything = {LEVEL_FULL, true, true};
+	static const struct plan_request everything = {LEVEL_FULL, true, true, true};
 	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
 
 	if (ret)
@@ -125,7 +125,7 @@ static int examine_machine(struct doctor *d, const char *path, struct errtext *e
 }
 
 static const struct option_spec options[] = {
-	{{"json", OPT_JSON, NULL, 0, "Print one JSON object", 0}, VALUE_NONE},
+	OPTION("json", OPT_JSON, NULL, VALUE_NONE, "Print one JSON object"),
 	OPTIONS_END,
 };
 

@@ -239,11 +239,12 @@ struct explained {
 	bool markdown;
 };
 
-static int put_explained(void *arg, FILE *out, struct errtext *err)
+static int put_explained(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 {
 	const struct explained *e = arg;
 	struct doc d = e->markdown ? doc_markdown(out) : doc_text(out);
 
+	d.looks_like = looks_like;
 	doc_begin(&d, "%s: %s", e->id, e->rule ? e->rule->title : e->note->title);
 	if (e->note)
 		put_note(&d, e->note, e->rule, e->markdown);
@@ -284,10 +285,10 @@ static int load_rules(const struct options *o, struct rule_set *ret_set, struct 
 }
 
 static const struct option_spec options[] = {
-	{{"rules", OPT_RULES, "DIR", 0, "Add the rules, notes and thresholds of a site", 0},
-	 VALUE_DIRECTORY},
-	{{"format", OPT_FORMAT, "text|md", 0, "md: the note's own Markdown (default: text)", 0},
-	 VALUE_CHOICE},
+	OPTION("rules", OPT_RULES, "DIR", VALUE_DIRECTORY,
+	       "Add the rules, notes and thresholds of a site"),
+	OPTION("format", OPT_FORMAT, "text|md", VALUE_CHOICE,
+	       "md: the note's own Markdown (default: text)"),
 	OPTIONS_END,
 };
 

@@ -52,11 +52,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
-	{{"no-wait", OPT_NO_WAIT, NULL, 0,
-	  "Return without waiting; what the job does meanwhile may be counted on either side of "
-	  "the mark",
-	  0},
-	 VALUE_NONE},
+	OPTION("no-wait", OPT_NO_WAIT, NULL, VALUE_NONE,
+	       "Return without waiting; what the job does meanwhile may be counted on either side "
+	       "of the mark"),
 	OPTIONS_END,
 };
 

@@ -27,7 +27,6 @@ enum { OPT_REPORTS = OPT_OF_VERB, OPT_DELETE, OPT_KEEP, OPT_SINCE };
 enum { NAMES_MAX = 1000, PRINTED_MAX = 20 };
 
 #define SECOND_NS INT64_C(1000000000)
-#define DAY_NS	  (86400 * SECOND_NS)
 
 struct options {
 	struct report_args args;
@@ -43,8 +42,7 @@ struct options {
 static int64_t take_since(const char *arg, struct argp_state *state)
 {
 	static const char *const forms[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"};
-	char days[16] = "", rest = '\0';
-	uint64_t ns = 0, nr = 0;
+	uint64_t ns = 0;
 	int64_t date_ns = 0;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -58,14 +56,9 @@ static int64_t take_since(const char *arg, struct argp_state *state)
 			return t < 0 ? INT64_MIN : INT64_MAX;
 		return date_ns;
 	}
-	if (sscanf(arg, "%15[0-9]d%c", days, &rest) == 1 && arg[strlen(days)] == 'd' &&
-	    !parse_u64(days, &nr)) {
-		if (__builtin_mul_overflow(nr, DAY_NS, &ns) || ns > INT64_MAX)
-			ns = INT64_MAX;
-	} else if (parse_duration(arg, &ns)) {
+	if (parse_age(arg, &ns))
 		usage_reject(state, "--since", arg,
 			     "a date such as 2026-11-23, or a time such as 7d or 12h");
-	}
 	return (int64_t)time(NULL) * SECOND_NS - (int64_t)ns;
 }
 
@@ -274,22 +267,16 @@ static const struct option_spec options[] = {
 	REPORT_ARGS_FORMAT("text|md|html|json"),
 	REPORT_ARGS_JSON,
 	REPORT_ARGS_OUTPUT,
-	{{"reports", OPT_REPORTS, "DIR", 0,
-	  "Write DIR/index.html, a page of all runs, and next to it a report of each job of the "
-	  "newest 50 runs",
-	  0},
-	 VALUE_DIRECTORY},
-	{{"since", OPT_SINCE, "DATE|TIME", 0,
-	  "Only runs that began since a date (2026-11-23 or \"2026-11-23 22:11\") or in the last "
-	  "7d or 12h",
-	  0},
-	 VALUE_TEXT},
-	{{"delete", OPT_DELETE, "RUN", 0,
-	  "Delete this run and any others listed after it, for good and without confirmation", 0},
-	 VALUE_RUN},
-	{{"keep", OPT_KEEP, "N", 0,
-	  "Delete all runs except the newest N, for good and without confirmation", 0},
-	 VALUE_NUMBER},
+	OPTION("reports", OPT_REPORTS, "DIR", VALUE_DIRECTORY,
+	       "Write DIR/index.html, a page of all runs, and next to it a report of each job of "
+	       "the newest 50 runs"),
+	OPTION("since", OPT_SINCE, "DATE|TIME", VALUE_TEXT,
+	       "Only runs that began since a date (2026-11-23 or \"2026-11-23 22:11\") or in the "
+	       "last 7d or 12h"),
+	OPTION("delete", OPT_DELETE, "RUN", VALUE_RUN,
+	       "Delete this run and any others listed after it, for good and without confirmation"),
+	OPTION("keep", OPT_KEEP, "N", VALUE_NUMBER,
+	       "Delete all runs except the newest N, for good and without confirmation"),
 	OPTIONS_END,
 };
 

@@ -292,9 +292,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
-	{{"dir", 'd', "DIR", 0,
-	  "Directory for the test file (default: the current one); must be on a disk", 0},
-	 VALUE_DIRECTORY},
+	OPTION("dir", 'd', "DIR", VALUE_DIRECTORY,
+	       "Directory for the test file (default: the current one); must be on a disk"),
 	OPTIONS_END,
 };
 

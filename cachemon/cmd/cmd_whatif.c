@@ -132,6 +132,7 @@ struct answers {
 	struct model model;
 	char *of_job; /* kind->answer_size bytes each */
 	size_t nr_loaded;
+	FILE *looks_like; /* as in a document (doc.h) */
 };
 
 static void *answer_of(const struct answers *a, size_t job)
@@ -192,6 +193,7 @@ static int write_text(const struct answers *a, FILE *out)
 	const struct model *m = &a->model;
 	struct doc d = doc_text(out);
 
+	d.looks_like = a->looks_like;
 	doc_begin(&d, "%s: run %" PRId64, a->kind->title, m->run.id);
 	for (size_t i = 0; i < m->nr_jobs; i++)
 		if (!model_others(&m->jobs[i]))
@@ -238,9 +240,18 @@ static int write_answers(const void *content, FILE *out)
 	return a->json ? write_json(a, out) : write_text(a, out);
 }
 
-static int put_answers(void *arg, FILE *out, struct errtext *err)
+static struct publication publication_of(const struct answers *a)
 {
-	return publish(arg, NULL, out, err);
+	return (struct publication){"the answer", a, write_answers};
+}
+
+static int put_answers(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
+{
+	struct answers *a = arg;
+	const struct publication p = publication_of(a);
+
+	a->looks_like = looks_like;
+	return publish_print(&p, out, err);
 }
 
 static int show_answers(void *arg, const struct invoker *as, struct errtext *err)
@@ -251,14 +262,14 @@ static int show_answers(void *arg, const struct invoker *as, struct errtext *err
 		.json = o->args.report.format == REPORT_JSON,
 		.progress = o->args.report.progress,
 	};
-	struct publication p = {"the answer", &answers, write_answers};
+	const struct publication p = publication_of(&answers);
 	int ret = publish_not_over(p.name, o->args.report.db, o->args.report.out_path, err);
 
 	if (!ret)
 		ret = load_asked(o, &answers, err);
 	progress_over(answers.progress);
 	if (!ret && !answers.json && !o->args.report.out_path)
-		ret = pager_put(put_answers, &p, err);
+		ret = pager_put(put_answers, &answers, err);
 	else if (!ret)
 		ret = publish(&p, o->args.report.out_path, stdout, err);
 	answers_free(&answers);

@@ -23,7 +23,7 @@ static error_t take_text(struct llm_args *o, int key, const char *arg, struct ar
 		return ARGP_ERR_UNKNOWN;
 	if (!*arg)
 		usage_error(state, "%s needs a value", is_text ? llm_texts[i].option : "--notes");
-	*(is_text ? (const char **)((char *)&o->options + llm_texts[i].offset) : &o->notes) = arg;
+	*(is_text ? (const char **)((char *)&o->config + llm_texts[i].offset) : &o->notes) = arg;
 	o->given = true;
 	return 0;
 }
@@ -38,9 +38,9 @@ static void check_options(const struct llm_args *o, struct argp_state *state)
 		usage_error(
 			state,
 			"--notes and the options of a language model need --llm or --llm-dry-run");
-	if (o->options.cert_key_file && !o->options.cert_file)
+	if (o->config.cert_key_file && !o->config.cert_file)
 		usage_error(state, "--llm-cert-key needs --llm-cert");
-	if (llm_config_make(&o->options, false, &config, &err))
+	if (llm_config_make(&o->config, false, &config, &err))
 		usage_error(state, "%s", err.text);
 }
 
@@ -55,7 +55,7 @@ error_t llm_args_option(struct llm_args *o, int key, char *arg, struct argp_stat
 		o->asked = true;
 		return 0;
 	case OPT_LLM_HTTP:
-		o->options.allow_http = o->given = true;
+		o->config.allow_http = o->given = true;
 		return 0;
 	case OPT_LLM_NAMES:
 		o->names = o->given = true;
@@ -91,32 +91,30 @@ static void print_problem(void *arg, const char *problem)
 	cmd_say(problem);
 }
 
-void llm_args_keep(const struct llm_place *p, int64_t run_id)
+void llm_args_keep(const struct llm_args *o, int64_t run_id)
 {
-	const struct answer_place place = {
-		.db = p->o->args.report.db, .run_id = run_id, .path = p->o->args.report.out_path};
 	struct errtext said = {0};
 
-	if (answer_keep(&p->wording, &place, &said))
+	if (answer_keep(&o->wording, &o->args.report, run_id, &said))
 		cmd_say(said.text);
 }
 
 static int print_body(void *arg, const struct model *m, struct errtext *err)
 {
-	const struct llm_place *p = arg;
+	const struct llm_args *o = arg;
 	_cleanup_free_ char *body = NULL;
 	char host[256] = "";
 	size_t tokens = 0;
-	int e = word_body(m, &p->how, &body, &tokens, err);
+	int e = word_body(m, &o->how, &body, &tokens, err);
 
 	if (e)
 		return e;
-	progress_over(p->how.progress);
+	progress_over(o->how.progress);
 	if (fputs(body, stdout) < 0 || fflush(stdout))
 		return errtext_set(err, -errno, "cannot write the request: %m");
 	/* Any part of a URL may contain a secret. */
-	if (p->config.url)
-		endpoint_host(p->config.url, host, sizeof(host));
+	if (o->config.url)
+		endpoint_host(o->config.url, host, sizeof(host));
 	fprintf(stderr, "cachemon: not sent: %zu bytes, at most about %zu tokens, to %s\n",
 		strlen(body), tokens, *host ? host : "no endpoint (see --llm-url)");
 	return 0;
@@ -124,18 +122,17 @@ static int print_body(void *arg, const struct model *m, struct errtext *err)
 
 static int show(void *arg, const struct invoker *as, struct errtext *err)
 {
-	struct llm_place *p = arg;
-	const struct llm_args *o = p->o;
+	struct llm_args *o = arg;
 	struct errtext unusable = {""};
 	_cleanup_free_ char *notes = NULL;
-	int e = llm_config_make(&o->options, true, &p->config, &unusable);
+	int e = llm_config_make(&o->config, true, &o->config, &unusable);
 
-	if (e && (o->dry_run || p->use))
+	if (e && o->use)
 		return errtext_set(err, e, "%s", unusable.text);
 	if (find_notes(o, as, &notes))
 		return errtext_set(err, -ENOMEM, "not enough memory to look for notes");
-	p->how = (struct word_how){
-		.config = &p->config,
+	o->how = (struct word_how){
+		.config = &o->config,
 		.unusable = e ? unusable.text : NULL,
 		.as = as,
 		.notes_dir = notes,
@@ -144,16 +141,17 @@ static int show(void *arg, const struct invoker *as, struct errtext *err)
 		.on_problem = print_problem,
 		.progress = o->args.report.progress,
 	};
-	e = !o->dry_run && !p->use
-		    ? report_args_show_report(&o->args, err)
-		    : report_use(&o->args.report, o->dry_run ? print_body : p->use, p, err);
-	wording_free(&p->wording);
-	return e ? e : p->status;
+	e = o->use ? report_use(&o->args.report, o->use, o, err)
+		   : report_args_show_report(&o->args, err);
+	wording_free(&o->wording);
+	return e ? e : o->status;
 }
 
-int llm_args_run(struct llm_place *p)
+int llm_args_run(struct llm_args *o)
 {
-	return report_args_run(&p->o->args, show, p);
+	if (o->dry_run)
+		o->use = print_body;
+	return report_args_run(&o->args, show, o);
 }
 
 error_t llm_report_parse(int key, char *arg, struct argp_state *state)
@@ -179,10 +177,10 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 /* A report_options.word. If it fails, the report has no model text but is still printed. */
 static int put_words(void *arg, struct model *m, struct errtext *err)
 {
-	struct llm_place *p = arg;
+	struct llm_args *o = arg;
 	struct errtext why = {0};
 	const char *line;
-	int e = word_model(m, &p->how, &p->wording, &why);
+	int e = word_model(m, &o->how, &o->wording, &why);
 
 	if (e == -ENOMEM)
 		return errtext_set(err, e, "%s", why.text);
@@ -190,23 +188,21 @@ static int put_words(void *arg, struct model *m, struct errtext *err)
 		cmd_say(why.text);
 		return 0;
 	}
-	m->wording = &p->wording;
-	line = p->how.unusable ? p->how.unusable : wording_line(&p->wording);
+	m->wording = &o->wording;
+	line = o->how.unusable ? o->how.unusable : wording_line(&o->wording);
 	if (line)
 		cmd_say(line);
-	llm_args_keep(p, m->run.id);
+	llm_args_keep(o, m->run.id);
 	return 0;
 }
 
-int llm_report_show(struct llm_args *args)
+int llm_report_show(struct llm_args *o)
 {
-	struct llm_place p = {.o = args};
-
-	if (!args->asked)
-		return report_args_show(&args->args);
-	if (!args->dry_run) {
-		args->args.report.word = put_words;
-		args->args.report.word_arg = &p;
+	if (!o->asked)
+		return report_args_show(&o->args);
+	if (!o->dry_run) {
+		o->args.report.word = put_words;
+		o->args.report.word_arg = o;
 	}
-	return llm_args_run(&p);
+	return llm_args_run(o);
 }

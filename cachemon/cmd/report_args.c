@@ -185,9 +185,12 @@ int report_args_run(struct report_args *args,
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int put_report(void *arg, FILE *out, struct errtext *err)
+static int put_report(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 {
-	return report_show(arg, out, err);
+	struct report_options *report = arg;
+
+	report->looks_like = looks_like;
+	return report_show(report, out, err);
 }
 
 /* On a terminal, text is one screen unless a language model was queried. */

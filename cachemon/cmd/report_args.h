@@ -31,49 +31,20 @@ enum {
 #define REPORT_ARGS_FORMATS "text|md|html|json|csv|yaml"
 /* Rows of an option table. */
 #define REPORT_ARGS_DB                                                                             \
-	{                                                                                          \
-		{"db", OPT_DB, "FILE", 0, "Database (default: $CACHEMON_DB, else the user's own)", \
-		 0},                                                                               \
-			VALUE_FILE                                                                 \
-	}
-#define REPORT_ARGS_RUN                                                                            \
-	{                                                                                          \
-		{"run", OPT_RUN, "ID|last", 0, "Run to show (default: last)", 0}, VALUE_RUN        \
-	}
-#define REPORT_ARGS_JOB                                                                            \
-	{                                                                                          \
-		{"job", OPT_JOB, "NAME", 0, "Only this job", 0}, VALUE_JOB                         \
-	}
+	OPTION("db", OPT_DB, "FILE", VALUE_FILE,                                                   \
+	       "Database (default: $CACHEMON_DB, else the user's own)")
+#define REPORT_ARGS_RUN OPTION("run", OPT_RUN, "ID|last", VALUE_RUN, "Run to show (default: last)")
+#define REPORT_ARGS_JOB OPTION("job", OPT_JOB, "NAME", VALUE_JOB, "Only this job")
 #define REPORT_ARGS_FORMAT(formats)                                                                \
-	{                                                                                          \
-		{"format", OPT_FORMAT, formats, 0, "Default: by the ending of -o, else text", 0},  \
-			VALUE_CHOICE                                                               \
-	}
-#define REPORT_ARGS_JSON                                                                           \
-	{                                                                                          \
-		{"json", OPT_JSON, NULL, 0, "Same as --format json", 0}, VALUE_NONE                \
-	}
+	OPTION("format", OPT_FORMAT, formats, VALUE_CHOICE,                                        \
+	       "Default: by the ending of -o, else text")
+#define REPORT_ARGS_JSON OPTION("json", OPT_JSON, NULL, VALUE_NONE, "Same as --format json")
 #define REPORT_ARGS_RULES                                                                          \
-	{                                                                                          \
-		{                                                                                  \
-			"rules",                                                                   \
-			OPT_RULES,                                                                 \
-			"DIR",                                                                     \
-			0,                                                                         \
-			"Add the rules, notes and thresholds of a site",                           \
-			0},                                                                        \
-			VALUE_DIRECTORY                                                            \
-	}
+	OPTION("rules", OPT_RULES, "DIR", VALUE_DIRECTORY,                                         \
+	       "Add the rules, notes and thresholds of a site")
 #define REPORT_ARGS_OUTPUT                                                                         \
-	{                                                                                          \
-		{"output",                                                                         \
-		 'o',                                                                              \
-		 "FILE",                                                                           \
-		 0,                                                                                \
-		 "Write to FILE, completely or not at all; -: standard output",                    \
-		 0},                                                                               \
-			VALUE_FILE                                                                 \
-	}
+	OPTION("output", 'o', "FILE", VALUE_FILE,                                                  \
+	       "Write to FILE, completely or not at all; -: standard output")
 
 /* The formats of a verb that does not have all. */
 struct report_args_formats {

@@ -38,6 +38,8 @@ struct option_spec {
 };
 
 /* clang-format off */
+/* arg: the placeholder of its value; NULL: none. */
+#define OPTION(name, key, arg, value, help) {{name, key, arg, 0, help, 0}, value}
 #define OPTIONS_HEADING(text) {{.doc = (text)}, VALUE_NONE}
 #define OPTIONS_END {{0}, VALUE_NONE}
 /* clang-format on */

@@ -260,8 +260,9 @@ static void cells_clear(const struct bpf_map *map, unsigned int cpus)
 	free(zero);
 }
 
-static int hashes_clear(const struct cachemon_bpf *skel)
+static int hashes_clear(struct probe_set *set)
 {
+	const struct cachemon_bpf *skel = probe_set_skeleton(set);
 	const struct bpf_map *const maps[] = {
 		skel->maps.rows_a,     skel->maps.rows_b,     skel->maps.seeds,
 		skel->maps.blocks,     skel->maps.advice,     skel->maps.named,
@@ -274,9 +275,9 @@ static int hashes_clear(const struct cachemon_bpf *skel)
 		r = map_clear(maps[i]);
 	/* Each generation begins with its rest rows. */
 	if (!r)
-		r = probe_set_rest_rows(bpf_map__fd(skel->maps.rows_a));
+		r = probe_set_rest_rows(set, bpf_map__fd(skel->maps.rows_a));
 	if (!r)
-		r = probe_set_rest_rows(bpf_map__fd(skel->maps.rows_b));
+		r = probe_set_rest_rows(set, bpf_map__fd(skel->maps.rows_b));
 	return r;
 }
 
@@ -290,7 +291,7 @@ static int forget_counts(struct probe_set *set)
 
 	/* The exerciser has left its CPU for good. */
 	probe_set_stop(set);
-	r = hashes_clear(skel);
+	r = hashes_clear(set);
 	cells_clear(skel->maps.jobs, cpus);
 	cells_clear(skel->maps.lives, cpus);
 	cells_clear(skel->maps.cells, cpus);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 
 /* The UID of a static pod has no dashes: 32 digits. */
 enum { ID_DIGITS = 64, ID_PREFIX_MIN = 12, UID_DIGITS = 32, DEPTH_MAX = 64 };
+enum { SLURM_DIGITS = 10, STEP_MAX = 64 };
 
 struct search {
 	unsigned int kinds;
@@ -37,68 +39,94 @@ static bool has_suffix(const char *s, size_t len, const char *suffix)
 	return len >= n && strncmp(s + len - n, suffix, n) == 0;
 }
 
-/* The component before the one that ends at end: returns its start, and moves end to its end. */
-static const char *component_before(const char *path, const char **end)
+static bool has_prefix(const char *s, size_t len, const char *prefix)
 {
-	const char *p = *end;
+	size_t n = strlen(prefix);
 
-	while (p > path && p[-1] != '/')
-		p--;
-	/* p is the start of the last component; the previous one ends before its slash. */
-	if (p <= path + 1) {
-		*end = path;
-		return path;
-	}
-	*end = --p;
-	while (p > path && p[-1] != '/')
-		p--;
-	return p;
+	return len >= n && strncmp(s, prefix, n) == 0;
 }
 
-/* path ends in prefix and name, which have these lengths. */
-static bool last_is(const char *path, const char *prefix, const char *name, size_t len)
+static bool is_text(const char *s, size_t len, const char *text)
 {
-	const char *last = paths_last(path);
-	size_t skip = strlen(prefix);
-
-	return strncmp(last, prefix, skip) == 0 && strncmp(last + skip, name, len) == 0 &&
-	       !last[skip + len];
+	return len == strlen(text) && strncmp(s, text, len) == 0;
 }
 
-static bool is_slurm_job(const char *path, const char *name)
+/* The component with which *path begins, after its slash, and its length or 0; *path is then the
+ * rest of the path. */
+static size_t next_component(const char **path, const char **ret)
 {
-	const char *dot = strchr(name, '.'), *end = path + strlen(path), *parent;
-	_cleanup_free_ char *job = NULL;
 	size_t len;
 
-	if (dot) {
-		if (!last_is(path, "step_", dot + 1, strlen(dot + 1)))
-			return false;
-		job = strndup(path, (size_t)(paths_last(path) - path) - 1);
-		if (!job)
-			return false;
-		path = job;
-		end = path + strlen(path);
+	*ret = *path + (**path == '/');
+	len = **path == '/' ? strcspn(*ret, "/") : 0;
+	*path = *ret + len;
+	return len;
+}
+
+/* A name of len bytes, each of which is in the set. */
+static bool copy_name(char *ret_name, const char *name, size_t len, const char *set)
+{
+	if (!len || len >= FIND_NAME_MAX || strspn(name, set) < len)
+		return false;
+	memcpy(ret_name, name, len);
+	ret_name[len] = '\0';
+	return true;
+}
+
+#define DIGITS	"0123456789"
+#define HEX	DIGITS "abcdef"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A scope in which Slurm's daemon makes jobs. The name may have the node before it. */
+static bool is_stepd(const char *at, size_t len)
+{
+	static const char scope[] = "slurmstepd.scope", after_node[] = "_slurmstepd.scope";
+
+	return is_text(at, len, scope) || has_suffix(at, len, after_node);
+}
+
+/* Skips the cgroup in which Slurm makes jobs: only where root makes cgroups, because
+ * below user.slice a user can imitate these names. */
+static bool skip_slurm(const char **path)
+{
+	const char *at;
+	size_t len = next_component(path, &at);
+
+	if (is_text(at, len, "slurm") || (has_prefix(at, len, "slurm_") && len > 6)) {
+		len = next_component(path, &at);
+		return has_prefix(at, len, "uid_");
 	}
-	if (!last_is(path, "job_", name, dot ? (size_t)(dot - name) : strlen(name)))
+	if (is_text(at, len, "system.slice"))
+		len = next_component(path, &at);
+	return is_stepd(at, len);
+}
+
+static bool parse_slurm(const char *path, char ret_name[FIND_NAME_MAX])
+{
+	static const char job[] = "job_", step[] = "step_";
+	const char *at;
+	size_t len, id;
+
+	if (!skip_slurm(&path))
 		return false;
-	parent = component_before(path, &end);
-	len = (size_t)(end - parent);
-	/* Searches only where root makes cgroups: below user.slice a user can imitate these
-	 * names. */
-	if (has_suffix(parent, len, "slurmstepd.scope"))
-		return (len == strlen("slurmstepd.scope") ||
-			parent[len - strlen("_slurmstepd.scope")] == '_') &&
-		       (parent == path + 1 || (parent == path + strlen("/system.slice/") &&
-					       !strncmp(path, "/system.slice/", 14)));
-	if (strncmp(parent, "uid_", 4) != 0)
+	len = next_component(&path, &at);
+	id = len - strlen(job);
+	if (!has_prefix(at, len, job) || id > SLURM_DIGITS ||
+	    !copy_name(ret_name, at + strlen(job), id, DIGITS))
 		return false;
-	parent = component_before(path, &end);
-	len = (size_t)(end - parent);
-	if (parent != path + 1)
+	if (!*path)
+		return true;
+	len = next_component(&path, &at);
+	if (*path || !has_prefix(at, len, step) || len > STEP_MAX)
 		return false;
-	return (len == 5 && strncmp(parent, "slurm", 5) == 0) ||
-	       (len > 6 && strncmp(parent, "slurm_", 6) == 0);
+	ret_name[id] = '.';
+	return copy_name(ret_name + id + 1, at + strlen(step), len - strlen(step),
+			 DIGITS LETTERS "+_");
+}
+
+static bool same_text(const char *own, const char *name)
+{
+	return strcmp(own, name) == 0;
 }
 
 static bool is_unit_name(const char *s)
@@ -109,47 +137,45 @@ static bool is_unit_name(const char *s)
 	       has_suffix(s, len, ".slice");
 }
 
-static bool is_unit(const char *path, const char *name)
+static bool parse_unit(const char *path, char ret_name[FIND_NAME_MAX])
 {
 	const char *last = paths_last(path);
+
+	return is_unit_name(last) && *last != '.' &&
+	       copy_name(ret_name, last, strlen(last), DIGITS LETTERS ":_.\\@-");
+}
+
+static bool same_unit(const char *own, const char *name)
+{
 	size_t len = strlen(name);
 
 	if (is_unit_name(name))
-		return strcmp(last, name) == 0;
-	return strncmp(last, name, len) == 0 && strcmp(last + len, ".service") == 0;
+		return strcmp(own, name) == 0;
+	return strncmp(own, name, len) == 0 && strcmp(own + len, ".service") == 0;
 }
 
-static bool is_container(const char *path, const char *name)
+static bool parse_container(const char *path, char ret_name[FIND_NAME_MAX])
 {
 	static const char *const runtimes[] = {"",	"docker-", "cri-containerd-",
 					       "crio-", "libpod-", "nerdctl-"};
-	static const char hex[] = "0123456789abcdef";
 	const char *last = paths_last(path);
-	size_t len = strlen(name);
 
-	if (len < ID_PREFIX_MIN || len > ID_DIGITS || strspn(name, hex) != len)
-		return false;
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
-		size_t skip = strlen(runtimes[i]);
-		const char *id = last + skip;
+		const char *id = last + strlen(runtimes[i]);
 
-		if (strncmp(last, runtimes[i], skip) != 0 || strspn(id, hex) != ID_DIGITS)
+		if (!has_prefix(last, strlen(last), runtimes[i]) || strspn(id, HEX) != ID_DIGITS)
 			continue;
-		if (id[ID_DIGITS] && strcmp(id + ID_DIGITS, ".scope") != 0)
-			continue;
-		return strncmp(id, name, len) == 0;
+		if (!id[ID_DIGITS] || strcmp(id + ID_DIGITS, ".scope") == 0)
+			return copy_name(ret_name, id, ID_DIGITS, HEX);
 	}
 	return false;
 }
 
-/* Dashes are underscores in the name of a slice, whose own dashes mean levels. */
-static bool same_uid(const char *at, const char *uid, size_t len)
+static bool same_container(const char *own, const char *name)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (at[i] != uid[i] && !(at[i] == '_' && uid[i] == '-'))
-			return false;
-	}
-	return true;
+	size_t len = strlen(name);
+
+	return len >= ID_PREFIX_MIN && strncmp(own, name, len) == 0;
 }
 
 /* A slice of pods, without its suffix: kubepods, or below it a class of service; a cgroup root of
@@ -167,22 +193,28 @@ static bool is_slice_of_pods(const char *at, size_t len)
 	return false;
 }
 
-static bool is_pod(const char *path, const char *uid)
+/* Dashes are underscores in the name of a slice, whose own dashes mean levels. */
+static bool parse_pod(const char *path, char ret_name[FIND_NAME_MAX])
 {
-	static const char in_slice[] = "-pod", slice[] = ".slice";
-	const char *last = paths_last(path), *at;
-	size_t len = strlen(uid), all = strlen(last);
-	size_t end = strlen(in_slice) + len + strlen(slice);
+	static const char in_slice[] = "-pod", suffix[] = ".slice";
+	const char *last = paths_last(path), *at = strstr(last, in_slice);
+	size_t len = strlen(last);
 
-	if (len < UID_DIGITS || strspn(uid, "0123456789abcdef-") != len)
+	if (has_prefix(last, len, "pod"))
+		return strstr(path, "/kubepods/") && len - 3 >= UID_DIGITS &&
+		       copy_name(ret_name, last + 3, len - 3, HEX "-");
+	/* The last: a cgroup root may be called a-pods. */
+	for (const char *next = at; next; next = strstr(next + 1, in_slice))
+		at = next;
+	if (!at || !has_suffix(last, len, suffix) || !is_slice_of_pods(last, (size_t)(at - last)))
 		return false;
-	if (!strncmp(last, "pod", 3))
-		return strstr(path, "/kubepods/") && !strcmp(last + 3, uid);
-	if (all <= end || !is_slice_of_pods(last, all - end))
+	at += strlen(in_slice);
+	len -= (size_t)(at - last) + strlen(suffix);
+	if (len < UID_DIGITS || !copy_name(ret_name, at, len, HEX "_-"))
 		return false;
-	at = last + all - end;
-	return !strncmp(at, in_slice, strlen(in_slice)) &&
-	       same_uid(at + strlen(in_slice), uid, len) && has_suffix(last, all, slice);
+	for (char *c = ret_name; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+	return true;
 }
 
 /* The text after "qemu", a dash and the number of the domain; dash: as it is escaped. */
@@ -193,69 +225,131 @@ static const char *after_domain_number(const char *at, const char *dash)
 	if (strncmp(at, "qemu", 4) != 0 || strncmp(at + 4, dash, skip) != 0)
 		return NULL;
 	at += 4 + skip;
-	digits = strspn(at, "0123456789");
+	digits = strspn(at, DIGITS);
 	if (!digits || strncmp(at + digits, dash, skip) != 0)
 		return NULL;
 	return at + digits + skip;
 }
 
-/* The beginning of at, in which systemd escaped bytes as \xHH, is name; the text after it, or NULL.
- */
-static const char *after_escaped(const char *at, const char *name)
+/* Names have no control characters; a slash or NUL can only be an escape. */
+static bool copy_printable(char ret_name[FIND_NAME_MAX], const char *name, size_t len, bool escaped)
 {
-	for (; *name; name++) {
-		char digits[3] = "";
-		char c = *at++;
+	size_t nr = 0;
 
-		if (c == '\\' && *at == 'x' && isxdigit((unsigned char)at[1]) &&
-		    isxdigit((unsigned char)at[2])) {
-			memcpy(digits, at + 1, 2);
-			c = (char)strtoul(digits, NULL, 16);
-			at += 3;
+	if (!len || len >= FIND_NAME_MAX)
+		return false;
+	for (const char *end = name + len; name < end; nr++) {
+		char digits[3] = "";
+
+		ret_name[nr] = *name++;
+		if (escaped && ret_name[nr] == '\\' && *name == 'x' &&
+		    isxdigit((unsigned char)name[1]) && isxdigit((unsigned char)name[2])) {
+			memcpy(digits, name + 1, 2);
+			ret_name[nr] = (char)strtoul(digits, NULL, 16);
+			name += 3;
 		}
-		if (c != *name)
-			return NULL;
+		if (iscntrl((unsigned char)ret_name[nr]) || ret_name[nr] == '/')
+			return false;
 	}
-	return at;
+	ret_name[nr] = '\0';
+	return true;
 }
 
-static bool is_vm(const char *path, const char *name)
+static bool parse_vm(const char *path, char ret_name[FIND_NAME_MAX])
 {
 	static const char scope[] = "machine-";
-	const char *last = paths_last(path), *at;
+	const char *last = paths_last(path), *at = after_domain_number(last, "-"), *suffix;
+	bool escaped = !at;
 
-	if (!*name)
-		return false;
-	at = after_domain_number(last, "-");
-	if (at)
-		return !strncmp(at, name, strlen(name)) &&
-		       !strcmp(at + strlen(name), ".libvirt-qemu");
-	if (strncmp(last, scope, strlen(scope)) != 0)
-		return false;
-	at = after_domain_number(last + strlen(scope), "\\x2d");
-	at = at ? after_escaped(at, name) : NULL;
-	return at && !strcmp(at, ".scope");
+	if (escaped && has_prefix(last, strlen(last), scope))
+		at = after_domain_number(last + strlen(scope), "\\x2d");
+	suffix = escaped ? ".scope" : ".libvirt-qemu";
+	return at && has_suffix(at, strlen(at), suffix) &&
+	       copy_printable(ret_name, at, strlen(at) - strlen(suffix), escaped);
 }
+
+/*
+ * How each kind names its cgroups, for both directions: the name of the cgroup at a path, and
+ * whether a name that a user gives means that one. In the order of find_classify(): the scope of a
+ * container is also a unit.
+ */
+static const struct form {
+	enum find_kind kind;
+	bool (*parse)(const char *path, char ret_name[FIND_NAME_MAX]);
+	bool (*same)(const char *own, const char *name);
+} forms[] = {
+	{FIND_SLURM, parse_slurm, same_text}, {FIND_CONTAINER, parse_container, same_container},
+	{FIND_POD, parse_pod, same_text},     {FIND_VM, parse_vm, same_text},
+	{FIND_UNIT, parse_unit, same_unit},
+};
+enum { NR_FORMS = sizeof(forms) / sizeof(forms[0]) };
 
 bool find_matches(const char *path, enum find_kind kind, const char *name)
 {
-	switch (kind) {
-	case FIND_SLURM:
-		return is_slurm_job(path, name);
-	case FIND_UNIT:
-		return is_unit(path, name);
-	case FIND_CONTAINER:
-		return is_container(path, name);
-	case FIND_POD:
-		return is_pod(path, name);
-	case FIND_VM:
-		return is_vm(path, name);
-	case FIND_LAST:
+	char own[FIND_NAME_MAX];
+
+	if (kind == FIND_LAST)
 		return strcmp(paths_last(path), name) == 0;
-	case FIND_NR:
-		break;
-	}
+	for (size_t i = 0; i < NR_FORMS; i++)
+		if (forms[i].kind == kind)
+			return forms[i].parse(path, own) && forms[i].same(own, name);
 	return false;
+}
+
+/* By the last component, wherever it is. */
+static enum find_kind kind_at(const char *path, char ret_name[FIND_NAME_MAX])
+{
+	for (size_t i = 0; i < NR_FORMS; i++)
+		if (forms[i].parse(path, ret_name))
+			return forms[i].kind;
+	return FIND_NR;
+}
+
+static bool is_slice(const char *path)
+{
+	return has_suffix(path, strlen(path), ".slice");
+}
+
+bool find_holds_jobs(const char *path)
+{
+	const char *at = path;
+	char name[FIND_NAME_MAX];
+	enum find_kind kind = kind_at(path, name);
+
+	return kind == FIND_NR || (kind == FIND_UNIT && is_slice(path)) ||
+	       (kind == FIND_UNIT && skip_slurm(&at) && !*at);
+}
+
+/* Whether each cgroup above it holds jobs. */
+static bool is_in_reach(const char *path)
+{
+	char above[PATH_MAX];
+
+	if (*path != '/' || strlen(path) >= sizeof(above))
+		return false;
+	for (const char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		memcpy(above, path, (size_t)(slash - path));
+		above[slash - path] = '\0';
+		if (!find_holds_jobs(above))
+			return false;
+	}
+	return true;
+}
+
+bool find_classify(const char *path, enum find_kind *ret_kind, char ret_name[FIND_NAME_MAX])
+{
+	char name[FIND_NAME_MAX];
+	enum find_kind kind = kind_at(path, name);
+
+	/* Root makes only units there. */
+	if (has_prefix(path, strlen(path), "/user.slice/"))
+		kind = parse_unit(path, name) ? FIND_UNIT : FIND_NR;
+	/* A step is below its job. */
+	if (kind == FIND_NR || (kind != FIND_SLURM && !is_in_reach(path)))
+		return false;
+	*ret_kind = kind;
+	strcpy(ret_name, name);
+	return true;
 }
 
 static int consider_path(struct search *s, const char *path)

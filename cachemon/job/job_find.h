@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds a job by its external name: the cgroup of a Slurm job, a systemd unit, a container, a pod,
- * a virtual machine, or any cgroup by its last component. Owns the naming of those cgroups.
- * job_names.h turns names of containers and pods into what is searched for here.
+ * a virtual machine, or any cgroup by its last component; and the name by the cgroup. Owns the
+ * naming of those cgroups. job_names.h turns names of containers and pods into what is searched for
+ * here.
  */
 #ifndef JOB_FIND_H
 #define JOB_FIND_H
@@ -10,6 +11,9 @@
 #include <stdbool.h>
 
 #include "cachemon/job/cgroup.h"
+
+/* Names of jobs, with the NUL: more than a component of a path has. */
+enum { FIND_NAME_MAX = 256 };
 
 /* In order of preference, if a name matches several. */
 enum find_kind {
@@ -41,6 +45,19 @@ const char *find_kind_name(enum find_kind kind);
  *   cgroup     the last component, whole
  */
 bool find_matches(const char *path, enum find_kind kind, const char *name);
+
+/*
+ * The inverse: what the cgroup at path is, so that find_matches(path, kind, name) is true. The name
+ * is a Slurm ID or ID.STEP, a whole container ID, the UID of a pod (with its dashes), the name of a
+ * virtual machine or of a unit, with its suffix. false: none of these.
+ *
+ * Users choose names inside their own services, sessions and containers. So below a service, a
+ * scope, a container, a pod or a virtual machine nothing is a job of its own, and below user.slice
+ * only units are, down to the first service or scope.
+ */
+bool find_classify(const char *path, enum find_kind *ret_kind, char ret_name[FIND_NAME_MAX]);
+/* Whether a cgroup below this one may be a job of its own. */
+bool find_holds_jobs(const char *path);
 
 /*
  * Searches every hierarchy. kinds: a bit for each allowed kind. -ENOENT: none; -ENOTUNIQ: several;

@@ -2,9 +2,11 @@
 #include "cachemon/job/job_names.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,41 @@
 
 enum { FILE_MAX = 16 << 20 };
 
-static int add_named(struct job_names *names, const char *id, const char *path)
+static void free_named(struct job_named *n)
 {
-	struct job_named n = {.id = strdup(id), .path = path ? strdup(path) : NULL};
+	free(n->id);
+	free(n->name);
+	free(n->path);
+}
 
-	if (!n.id || (path && !n.path) || vec_reserve(names->list, names->room, names->nr + 1)) {
-		free(n.id);
-		free(n.path);
+/* By name or by id; the other one is NULL. */
+struct search {
+	const char *name, *id;
+	struct job_names *ret;
+};
+
+static bool wants_id(const struct search *s, const char *id)
+{
+	return !s->id || !strcmp(id, s->id);
+}
+
+static bool wants_name(const struct search *s, const char *name)
+{
+	return *name && (!s->name || !strcmp(name, s->name));
+}
+
+/* Adds a container or pod if it is wanted. */
+static int offer(struct search *s, const char *id, const char *name, const char *path)
+{
+	struct job_names *names = s->ret;
+	struct job_named n;
+
+	if (!wants_id(s, id) || !wants_name(s, name))
+		return 0;
+	n = (struct job_named){strdup(id), strdup(name), path ? strdup(path) : NULL};
+	if (!n.id || !n.name || (path && !n.path) ||
+	    vec_reserve(names->list, names->room, names->nr + 1)) {
+		free_named(&n);
 		return -ENOMEM;
 	}
 	names->list[names->nr++] = n;
@@ -69,22 +99,20 @@ static int each_entry(const char *dir, int (*each)(const char *dir, const char *
 	return err;
 }
 
-struct search {
-	const char *name;
-	struct job_names *ret;
-};
-
 /* DIR/ID/config.v2.json of Docker has the name with a slash before it. */
 static int look_at_docker(const char *dir, const char *id, void *arg)
 {
 	struct search *s = arg;
 	const char *name;
 	cJSON *config;
-	int err = read_json(dir, id, "config.v2.json", &config);
+	int err;
 
+	if (!wants_id(s, id))
+		return 0;
+	err = read_json(dir, id, "config.v2.json", &config);
 	name = string_of(config, "Name");
-	if (!err && !strcmp(name + (*name == '/'), s->name))
-		err = add_named(s->ret, id, NULL);
+	if (!err)
+		err = offer(s, id, name + (*name == '/'), NULL);
 	cJSON_Delete(config);
 	return err;
 }
@@ -110,9 +138,9 @@ static int look_at_storage(const char *dir, const char *entry, void *arg)
 			cJSON_ArrayForEach(name,
 					   cJSON_GetObjectItemCaseSensitive(container, "names"))
 			{
-				if (!err && cJSON_IsString(name) &&
-				    !strcmp(name->valuestring, s->name))
-					err = add_named(s->ret, string_of(container, "id"), NULL);
+				if (!err && cJSON_IsString(name))
+					err = offer(s, string_of(container, "id"),
+						    name->valuestring, NULL);
 			}
 		}
 		cJSON_Delete(list);
@@ -120,28 +148,29 @@ static int look_at_storage(const char *dir, const char *entry, void *arg)
 	return err;
 }
 
-/* Names of the kubelet and of nerdctl; ctr calls a container by its id. */
-static bool containerd_name_is(const cJSON *config, const char *id, const char *name)
-{
-	const cJSON *notes = cJSON_GetObjectItemCaseSensitive(config, "annotations");
-
-	return !strcmp(id, name) ||
-	       !strcmp(string_of(notes, "io.kubernetes.cri.container-name"), name) ||
-	       !strcmp(string_of(notes, "nerdctl/name"), name);
-}
-
 /* DIR/ID/config.json of a task of containerd; cgroupsPath is a path, or of a form that systemd's
  * driver understands: then the cgroup's name has the id. */
 static int look_at_task(const char *dir, const char *id, void *arg)
 {
 	struct search *s = arg;
-	const char *cgroup;
+	const char *cgroup, *names[3];
+	const cJSON *notes;
 	cJSON *config;
-	int err = read_json(dir, id, "config.json", &config);
+	size_t i = 0;
+	int err;
 
+	if (!wants_id(s, id))
+		return 0;
+	err = read_json(dir, id, "config.json", &config);
 	cgroup = string_of(cJSON_GetObjectItemCaseSensitive(config, "linux"), "cgroupsPath");
-	if (config && containerd_name_is(config, id, s->name))
-		err = add_named(s->ret, id, *cgroup == '/' ? cgroup : NULL);
+	notes = cJSON_GetObjectItemCaseSensitive(config, "annotations");
+	names[0] = string_of(notes, "nerdctl/name");
+	names[1] = string_of(notes, "io.kubernetes.cri.container-name");
+	names[2] = id; /* ctr has no other */
+	while (i < 2 && !wants_name(s, names[i]))
+		i++;
+	if (config)
+		err = offer(s, id, names[i], *cgroup == '/' ? cgroup : NULL);
 	cJSON_Delete(config);
 	return err;
 }
@@ -166,22 +195,28 @@ static int search_below(const char *root, const char *place,
 	return each_entry(dir, each, s);
 }
 
-int job_names_containers(const char *root, const char *name, struct job_names *ret)
+static int search_containers(const char *root, struct search *s)
 {
-	struct search s = {name, ret};
-	int err = search_below(root, "/var/lib/docker/containers", look_at_docker, &s);
+	int err = search_below(root, "/var/lib/docker/containers", look_at_docker, s);
 
 	if (!err)
-		err = search_below(root, "/var/lib/containers/storage", look_at_storage, &s);
+		err = search_below(root, "/var/lib/containers/storage", look_at_storage, s);
 	if (!err)
 		err = search_below(root, "/run/containerd/io.containerd.runtime.v2.task",
-				   look_at_namespace, &s);
+				   look_at_namespace, s);
 	return err;
+}
+
+int job_names_containers(const char *root, const char *name, struct job_names *ret)
+{
+	struct search s = {.name = name, .ret = ret};
+
+	return search_containers(root, &s);
 }
 
 int job_names_podman_of_user(const char *home, const char *name, struct job_names *ret)
 {
-	struct search s = {name, ret};
+	struct search s = {.name = name, .ret = ret};
 
 	return search_below(home, "/.local/share/containers/storage", look_at_storage, &s);
 }
@@ -189,31 +224,69 @@ int job_names_podman_of_user(const char *home, const char *name, struct job_name
 /* NAMESPACE_NAME_UID; none of the three has an underscore. */
 static int look_at_logs(const char *dir, const char *entry, void *arg)
 {
-	struct search *s = arg;
-	const char *slash = strchr(s->name, '/');
-	size_t space = slash ? (size_t)(slash - s->name) : 0, len = strlen(s->name);
+	const char *space_end = strchr(entry, '_');
+	const char *name_end = space_end ? strchr(space_end + 1, '_') : NULL;
+	_cleanup_free_ char *name = NULL;
 
 	(void)dir;
-	if (!slash || strnlen(entry, len + 1) <= len || strncmp(entry, s->name, space) != 0 ||
-	    entry[space] != '_' || strncmp(entry + space + 1, slash + 1, len - space - 1) != 0 ||
-	    entry[len] != '_' || strchr(entry + len + 1, '_'))
+	if (!name_end || strchr(name_end + 1, '_'))
 		return 0;
-	return add_named(s->ret, entry + len + 1, NULL);
+	if (text_print(&name, "%.*s/%.*s", (int)(space_end - entry), entry,
+		       (int)(name_end - space_end - 1), space_end + 1))
+		return -ENOMEM;
+	return offer(arg, name_end + 1, name, NULL);
 }
 
 int job_names_pods(const char *root, const char *name, struct job_names *ret)
 {
-	struct search s = {name, ret};
+	struct search s = {.name = name, .ret = ret};
 
 	return search_below(root, JOB_NAMES_POD_PLACES, look_at_logs, &s);
 }
 
+/* The first name that can be printed. */
+static char *take_name(struct job_names *names)
+{
+	char *name = NULL;
+
+	for (size_t i = 0; i < names->nr && !name; i++) {
+		const char *c = names->list[i].name;
+
+		while (*c && !iscntrl((unsigned char)*c))
+			c++;
+		if (*c || c - names->list[i].name > NAME_MAX)
+			continue;
+		name = names->list[i].name;
+		names->list[i].name = NULL;
+	}
+	job_names_free(names);
+	return name;
+}
+
+int job_names_of_container(const char *root, const char *id, char **ret)
+{
+	struct job_names names = {0};
+	struct search s = {.id = id, .ret = &names};
+	int err = search_containers(root, &s);
+
+	*ret = take_name(&names);
+	return err;
+}
+
+int job_names_of_pod(const char *root, const char *uid, char **ret)
+{
+	struct job_names names = {0};
+	struct search s = {.id = uid, .ret = &names};
+	int err = search_below(root, JOB_NAMES_POD_PLACES, look_at_logs, &s);
+
+	*ret = take_name(&names);
+	return err;
+}
+
 void job_names_free(struct job_names *names)
 {
-	for (size_t i = 0; i < names->nr; i++) {
-		free(names->list[i].id);
-		free(names->list[i].path);
-	}
+	for (size_t i = 0; i < names->nr; i++)
+		free_named(&names->list[i]);
 	free(names->list);
 	*names = (struct job_names){0};
 }

@@ -9,9 +9,10 @@
 
 #include <stddef.h>
 
-/* A container or pod with a given name: its id or UID, or the path of its cgroup. */
+/* A container or pod: its id or UID, or the path of its cgroup. */
 struct job_named {
 	char *id;
+	char *name;
 	char *path; /* NULL: the cgroup's name has the id */
 };
 
@@ -30,6 +31,11 @@ int job_names_podman_of_user(const char *home, const char *name, struct job_name
 /* Adds the pods NAMESPACE/NAME, by the directories of their logs; includes earlier pods of that
  * name. */
 int job_names_pods(const char *root, const char *name, struct job_names *ret);
+
+/* The inverse: the name of the container with that id, or NAMESPACE/NAME of the pod with that UID;
+ * *ret NULL: no file has one, perhaps not yet. 0 or -ENOMEM. */
+int job_names_of_container(const char *root, const char *id, char **ret);
+int job_names_of_pod(const char *root, const char *uid, char **ret);
 
 /* The places that these functions search, for a message. */
 #define JOB_NAMES_CONTAINER_PLACES                                                                 \

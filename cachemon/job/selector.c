@@ -155,6 +155,34 @@ static bool take_visible(pid_t pid, void *arg)
 	return wanted;
 }
 
+/* Slurm's own directory of a user's jobs, on cgroup v1: /slurm/uid_1000/job_14; < 0: none. */
+static int64_t slurm_user(const char *path)
+{
+	const char *at = strstr(path, "/uid_");
+	char digits[16] = "";
+	uint64_t uid;
+
+	if (!at)
+		return -1;
+	at += strlen("/uid_");
+	snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(at, "/"), at);
+	return parse_u64(digits, &uid) || uid >= UINT32_MAX ? -1 : (int64_t)uid;
+}
+
+void selector_find_user(const char *proc_root, struct selector *s)
+{
+	struct first_process first = {.proc_root = proc_root,
+				      .not_root =
+					      !strcmp(s->identity.kind, find_kind_name(FIND_SLURM)),
+				      .uid = -1};
+
+	cgroup_each_process(&s->cgroup, take_visible, &first);
+	s->pid = first.pid;
+	s->uid = first.uid;
+	if (s->uid < 0 && first.not_root)
+		s->uid = slurm_user(s->cgroup.path);
+}
+
 /* "unit: a.service, ", as the text of a selector begins; "" for a plain cgroup. */
 static int kind_prefix(enum find_kind kind, const char *value, char **ret)
 {
@@ -175,19 +203,15 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 	struct selector s = {.kind = SELECTED_CGROUP, .cgroup = *ref, .uid = -1};
 	_cleanup_free_ char *path = NULL, *prefix = NULL;
 	const char *last = paths_last(ref->path), *name = value;
-	struct first_process first = {
-		.proc_root = places->proc_root, .not_root = kind == FIND_SLURM, .uid = -1};
 	char user[32] = "";
 	int e = quote_word(ref->path, &path);
 
 	if (kind == FIND_LAST)
 		name = *last ? last : ref->path;
-	cgroup_each_process(ref, take_visible, &first);
-	s.pid = first.pid;
-	s.uid = first.uid;
+	s.identity.kind = find_kind_name(kind);
+	selector_find_user(places->proc_root, &s);
 	if (s.uid >= 0)
 		snprintf(user, sizeof(user), ", uid: %u", (unsigned int)s.uid);
-	s.identity.kind = find_kind_name(kind);
 	s.identity.id = strdup(kind == FIND_LAST ? ref->path : value);
 	if (!e && !s.identity.id)
 		e = -ENOMEM;

@@ -75,6 +75,9 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err);
 
+/* The process and the user of a cgroup as of now: when it was made, it had none. */
+void selector_find_user(const char *proc_root, struct selector *s);
+
 /* A command about to be run: nothing to look up. */
 int selector_command(char *const argv[], struct selector *ret);
 

@@ -57,7 +57,7 @@ static const struct identity *find_identity(const struct index *in, uint64_t dev
 
 static void set_absent(struct arena *a, struct model_coverage *c, const char *reason)
 {
-	c->absent = arena_bytes(a, reason, strlen(reason)).data;
+	c->absent = arena_text(a, reason);
 }
 
 static uint64_t pages_of(int64_t bytes, uint64_t page_bytes)
@@ -162,9 +162,7 @@ static int cover_traced(sqlite3 *db, struct model *m, const struct trace_file *f
 	else
 		c->absent = NULL;
 	if (f->broken)
-		c->broken = arena_bytes(&m->arena, f->reason ?: "not known",
-					strlen(f->reason ?: "not known"))
-				    .data;
+		c->broken = arena_text(&m->arena, f->reason ?: "not known");
 	return 0;
 }
 
@@ -176,8 +174,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 	int ret = load_trace_files(db, job->id, &files, ret_reason);
 
 	if (ret == -ENOENT || ret == -EIO) {
-		d->advice.absent =
-			arena_bytes(&m->arena, ret_reason->text, strlen(ret_reason->text)).data;
+		d->advice.absent = arena_text(&m->arena, ret_reason->text);
 		return 0;
 	}
 	if (!ret)
@@ -198,7 +195,7 @@ static int cover_traces(sqlite3 *db, struct model *m, struct model_job *job, con
 static int keep_reason(struct model *m, const struct model_job *job, struct model_detail *d,
 		       const char *reason)
 {
-	const char *copy = arena_bytes(&m->arena, reason, strlen(reason)).data;
+	const char *copy = arena_text(&m->arena, reason);
 
 	for (size_t i = 0; i < job->nr_files; i++)
 		if (d->coverage[i].absent == reason)
@@ -256,7 +253,7 @@ static int cover_sampled(sqlite3 *db, struct model *m, struct model_job *job,
 		return ret == -ENOMEM ? ret : 0;
 	of = arena_alloc(&m->arena, job->nr_files * sizeof(struct sampled *));
 	if (refs.broken)
-		broken = arena_bytes(&m->arena, refs.reason, strlen(refs.reason)).data;
+		broken = arena_text(&m->arena, refs.reason);
 	for (size_t i = 0; of && !ret && i < refs.nr_pages; i++)
 		if (refs.pages[i].hash < refs.threshold)
 			ret = count_sampled(m, job, in, &refs.pages[i], of);

@@ -42,6 +42,11 @@ bool probe_build_traces(enum probe_build build)
 	return build == BUILD_DIRECT;
 }
 
+bool probe_build_jobs(enum probe_build build)
+{
+	return build == BUILD_DIRECT;
+}
+
 bool probe_build_evictors(enum probe_build build)
 {
 	return build != BUILD_BASIC;

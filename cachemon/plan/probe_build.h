@@ -23,6 +23,8 @@ enum probe_build {
  * (CACHEMON_TRACES). */
 bool probe_build_references(enum probe_build build);
 bool probe_build_traces(enum probe_build build);
+/* Its programs can count many jobs at once. */
+bool probe_build_jobs(enum probe_build build);
 /* Its programs record evictors. */
 bool probe_build_evictors(enum probe_build build);
 

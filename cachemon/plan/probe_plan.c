@@ -261,6 +261,8 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 		return "not requested: --advice effects";
 	if (role == ROLE_CGROUP_MOVE && !request->cgroup)
 		return "not requested: the job is not a cgroup";
+	if ((role == ROLE_CGROUP_MKDIR || role == ROLE_CGROUP_RMDIR) && !request->births)
+		return "not requested: further jobs are not watched";
 	return NULL;
 }
 

@@ -20,6 +20,7 @@ struct plan_request {
 	enum watch_level level;
 	bool advice_calls; /* see every advice call, not only its effects */
 	bool cgroup;	   /* the job is a cgroup, which tasks join and leave */
+	bool births;	   /* cgroups that are made may be further jobs */
 };
 
 /* Values of a run's probe table. */

@@ -141,6 +141,8 @@ static const struct probe_candidate own[] = {
 	TP(ROLE_TASK_FREE, "sched_process_free", "task_free_tp", "void(task_struct*)"),
 	TP(ROLE_FAULT_ADDRESS, "page_fault_user", "fault_addr_tp",
 	   "void(unsigned long,pt_regs*,unsigned long)"),
+	TP(ROLE_CGROUP_MKDIR, "cgroup_mkdir", "cgroup_mkdir_tp", "void(cgroup*,char*)"),
+	TP(ROLE_CGROUP_RMDIR, "cgroup_rmdir", "cgroup_rmdir_tp", "void(cgroup*,char*)"),
 };
 
 static const struct {

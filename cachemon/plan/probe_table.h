@@ -57,7 +57,9 @@
 	X(DIRECT_FUSE, direct_fuse, "direct reads of FUSE (only total bytes are known)")           \
 	X(DIRECT_FUSE_END, direct_fuse_end,                                                        \
 	  "bytes returned by direct reads of FUSE (requested bytes are counted)")                  \
-	X(FAULT_ADDRESS, fault_address, "the mapping in which a traced fault occurred")
+	X(FAULT_ADDRESS, fault_address, "the mapping in which a traced fault occurred")            \
+	X(CGROUP_MKDIR, cgroup_mkdir, "new jobs (falls back to searching for them)")               \
+	X(CGROUP_RMDIR, cgroup_rmdir, "the end of jobs (falls back to searching for them)")
 
 enum probe_role {
 #define X(role, name, loss) ROLE_##role,

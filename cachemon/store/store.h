@@ -89,6 +89,8 @@ struct store_end {
 };
 
 int store_open(const struct store_config *c, struct store **ret_store, struct errtext *err);
+/* Another run of a database that is open, through the same connection. */
+int store_open_beside(struct store *other, struct store **ret_store, struct errtext *err);
 /* Whether every access changes to another user: the configured one, or the owner of a database that
  * root writes for others. */
 bool store_switches(const struct store *st);
@@ -108,8 +110,19 @@ void store_coarsen(struct store *st, uint64_t interval_ns);
 int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err);
 /* May be called again after a failure. */
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err);
-/* Leaves a single file that can be opened without write access to its directory, unless others
- * use it. */
+
+/*
+ * One transaction for all runs of a database. Between the two, call store_begin(), store_write() or
+ * store_end() at most once for each run. A run that fails is rolled back by itself and reports it;
+ * the others continue. A failure of the file is of all runs: nothing of the batch is written, and
+ * only store_batch_end() reports it. A run that began in it has no id then. Ledgers and samples
+ * must stay valid until the end. any: a store of the database.
+ */
+void store_batch_begin(struct store *any);
+int store_batch_end(struct store *any, struct errtext *err);
+
+/* After the last run of the database: leaves a single file that can be opened without write access
+ * to its directory, unless others use it. */
 void store_close(struct store *st);
 
 int64_t store_run_id(const struct store *st);

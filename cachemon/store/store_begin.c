@@ -46,7 +46,7 @@ static void write_run(struct store *st, const struct store_run *run, const char 
 	bind_int(&b, (int64_t)run->map_bytes);
 	bind_text(&b, run->user);
 	if (bind_run(&b))
-		st->run_id = sqlite3_last_insert_rowid(st->db);
+		st->run_id = sqlite3_last_insert_rowid(st->file->db);
 }
 
 /* Also records the reason for missing references, if known. */
@@ -68,7 +68,7 @@ static void write_job(struct store *st, const struct store_run *run, int slot)
 	bind_text(&b, i->job_name);
 	bind_text(&b, i->partition);
 	bind_run(&b);
-	st->job_ids[slot] = sqlite3_last_insert_rowid(st->db);
+	st->job_ids[slot] = sqlite3_last_insert_rowid(st->file->db);
 	if (!references_absent)
 		return;
 	b = bind_first(st, S_REFERENCE_ABSENT);
@@ -127,13 +127,13 @@ static int begin_run(struct store *st, const struct store_run *run, struct errte
 {
 	char uuid[37];
 
-	st->rc = take_names(st, run);
+	store_start(st);
 	if (st->rc == SQLITE_OK)
-		st->rc = statements_prepare(st);
+		st->rc = take_names(st, run);
+	if (st->rc == SQLITE_OK)
+		st->rc = statements_prepare(st->file);
 	if (st->rc == SQLITE_OK && make_uuid(uuid))
 		st->rc = SQLITE_IOERR;
-	if (st->rc == SQLITE_OK)
-		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (st->rc == SQLITE_OK) {
 		write_run(st, run, uuid);
 		for (int slot = 0; slot < JOB_NR; slot++)
@@ -147,20 +147,25 @@ static int begin_run(struct store *st, const struct store_run *run, struct errte
 	return store_finish(st, "begin a run in", NULL, err);
 }
 
+static void settle_begin(struct store *st, bool written)
+{
+	if (!written)
+		st->run_id = 0;
+}
+
 int store_begin(struct store *st, const struct store_run *run, struct errtext *err)
 {
+	struct store_file *f = st->file;
 	int ret;
 
 	st->is_auto = !strcmp(run->level, "auto");
-	st->full_ns = rollup_full_ns(&st->limits, run->interval_ns);
+	st->full_ns = rollup_full_ns(&f->limits, run->interval_ns);
 	st->measured = run->measured;
-	ret = store_enter(st, err);
+	ret = store_enter(f, err);
 	if (!ret) {
 		ret = begin_run(st, run, err);
-		store_leave(st);
+		store_leave(f);
 	}
-	sqlite3_busy_timeout(st->db, (int)st->limits.busy_ms); /* from now on intervals wait */
-	if (ret)
-		st->run_id = 0;
-	return ret;
+	sqlite3_busy_timeout(f->db, (int)f->limits.busy_ms); /* from now on intervals wait */
+	return store_settle(st, ret, settle_begin);
 }

@@ -11,45 +11,21 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_impl.h"
 
-static int delete_of(sqlite3 *db, const char *table, const char *which);
-
-/* The tables whose rows refer to rows of this one, by the schema. */
-static int delete_below(sqlite3 *db, const char *table, const char *which)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(db,
-				    "SELECT m.name, f.\"from\" FROM main.sqlite_schema m, "
-				    "pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND "
-				    "f.\"table\" = ?1 AND f.on_delete = 'CASCADE'",
-				    -1, &stmt, NULL);
-
-	if (!rc)
-		rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		_cleanup_free_ char *below = NULL;
-
-		rc = text_print(&below, "%s IN (SELECT id FROM %s WHERE %s)",
-				(const char *)sqlite3_column_text(stmt, 1), table, which)
-			     ? SQLITE_NOMEM
-			     : delete_of(db, (const char *)sqlite3_column_text(stmt, 0), below);
-	}
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
-/* SQLite would search for child rows of each single row, mostly without an index. */
 static int delete_of(sqlite3 *db, const char *table, const char *which)
 {
 	_cleanup_free_ char *sql = NULL;
-	int rc = delete_below(db, table, which);
 
-	if (!rc && text_print(&sql, "DELETE FROM main.%s WHERE %s", table, which))
-		rc = SQLITE_NOMEM;
-	if (rc)
-		return rc;
+	if (text_print(&sql, "DELETE FROM main.%s WHERE %s", table, which))
+		return SQLITE_NOMEM;
 	db_renew(db); /* one allowance per table of the schema, because each statement may read a
 		       * whole table */
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* SQLite would search for child rows of each single row, mostly without an index. */
+int delete_rows(sqlite3 *db, const char *table, const char *which)
+{
+	return store_each_table(db, table, which, delete_of);
 }
 
 /* One statement per table, for any number of runs: most tables have no index by run or job. */
@@ -72,72 +48,74 @@ static int note_going(sqlite3 *db, const int64_t *ids, size_t nr)
 }
 
 /* Inside the transaction. A text in err: nothing may be deleted. */
-static int delete_each(struct store *st, const int64_t *ids, size_t nr, struct errtext *err)
+static int delete_each(struct store_file *f, const int64_t *ids, size_t nr, int *ret_rc,
+		       struct errtext *err)
 {
 	int64_t open = 0, missing = 0;
+	int rc;
 
-	st->rc = writer_mark_cut(st->db);
-	if (!st->rc)
-		st->rc = rows_first(st->db, "SELECT count(*) FROM run WHERE state = 'open'", &open);
-	if (!st->rc && open)
+	rc = writer_mark_cut(f->db);
+	if (!rc)
+		rc = rows_first(f->db, "SELECT count(*) FROM run WHERE state = 'open'", &open);
+	if (!rc && open)
 		return errtext_set(err, -EBUSY,
 				   "a run of %s is being written, so nothing was deleted; try "
 				   "again when it has ended",
-				   st->path);
-	if (!st->rc)
-		st->rc = note_going(st->db, ids, nr);
-	if (!st->rc)
-		st->rc = rows_first(st->db,
-				    "SELECT id FROM temp.going WHERE id NOT IN (SELECT id FROM "
-				    "main.run) LIMIT 1",
-				    &missing);
-	if (!st->rc && missing)
+				   f->path);
+	if (!rc)
+		rc = note_going(f->db, ids, nr);
+	if (!rc)
+		rc = rows_first(f->db,
+				"SELECT id FROM temp.going WHERE id NOT IN (SELECT id FROM "
+				"main.run) LIMIT 1",
+				&missing);
+	if (!rc && missing)
 		return errtext_set(err, -ENOENT,
-				   "%s has no run %" PRId64 ", so nothing was deleted", st->path,
+				   "%s has no run %" PRId64 ", so nothing was deleted", f->path,
 				   missing);
-	if (!st->rc)
-		st->rc = delete_of(st->db, "run", "id IN (SELECT id FROM temp.going)");
+	if (!rc)
+		rc = delete_rows(f->db, "run", "id IN (SELECT id FROM temp.going)");
+	*ret_rc = rc;
 	return 0;
 }
 
-static int delete_runs(struct store *st, const int64_t *ids, size_t nr, struct errtext *ret_note,
-		       struct errtext *err)
+static int delete_runs(struct store_file *f, const int64_t *ids, size_t nr,
+		       struct errtext *ret_note, struct errtext *err)
 {
-	int ret = store_open_existing(st, err);
+	int ret = store_open_existing(f, err), rc;
 
 	if (ret)
 		return ret;
-	st->rc = sqlite3_exec(st->db, "PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE", NULL, NULL,
-			      NULL);
-	if (!st->rc)
-		ret = delete_each(st, ids, nr, err);
+	rc = sqlite3_exec(f->db, "PRAGMA foreign_keys = OFF; BEGIN EXCLUSIVE", NULL, NULL, NULL);
+	if (!rc)
+		ret = delete_each(f, ids, nr, &rc, err);
 	if (ret)
-		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+		sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	else
-		ret = store_finish(st, "delete from", NULL, err);
-	db_renew(st->db);
-	sqlite3_limit(st->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
+		ret = store_commit(f, rc, "delete from", NULL, err);
+	db_renew(f->db);
+	sqlite3_limit(f->db, SQLITE_LIMIT_ATTACHED, 1); /* VACUUM copies into another one */
 	if (!ret &&
-	    sqlite3_exec(st->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))
+	    sqlite3_exec(f->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL))
 		errtext_set(ret_note, 0, "the freed space was not returned to the filesystem: %s",
-			    sqlite3_errmsg(st->db));
+			    sqlite3_errmsg(f->db));
 	return ret;
 }
 
 int store_delete_runs(const struct store_config *c, const int64_t *ids, size_t nr,
 		      struct errtext *ret_note, struct errtext *err)
 {
-	struct store st = {
+	struct store_file f = {
 		.path = (char *)c->path,
 		.as = c->as,
 		.limits = c->limits ? *c->limits : store_limits_default(),
 	};
-	int ret = store_enter(&st, err);
+	int ret = store_enter(&f, err);
 
 	if (ret)
 		return ret;
-	ret = delete_runs(&st, ids, nr, ret_note, err);
-	sqlite3_close(st.db);
-	store_leave(&st);
+	ret = delete_runs(&f, ids, nr, ret_note, err);
+	sqlite3_close(f.db);
+	store_leave(&f);
 	return ret;
 }

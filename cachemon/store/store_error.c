@@ -33,6 +33,8 @@ static const struct cause causes[] = {
 	 "Choose another --db."},
 	{SQLITE_NOMEM, ENOMEM, "out of memory", "Free some memory."},
 	{SQLITE_IOERR, EIO, NULL, "Look for disk errors in the kernel log."},
+	{SQLITE_MISUSE, EINVAL, "a run takes part in it twice",
+	 "This is a defect of cachemon: please report it."},
 	{SQLITE_CONSTRAINT, EINVAL, NULL, "This is a defect of cachemon: please report it."},
 };
 

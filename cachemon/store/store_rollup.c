@@ -99,6 +99,21 @@ static void merge_interval(struct store *st, int64_t target, int64_t source)
 	run_ids(st, S_MERGE_DELETE, &source, 1);
 }
 
+/* Nothing more is merged into that row; 0: none. */
+static void trim(struct store *st, int64_t target)
+{
+	const struct store_limits *limits = &st->file->limits;
+	const int64_t files[] = {target, limits->file_rows};
+	const int64_t directories[] = {target, limits->directory_rows};
+	const int64_t processes[] = {target, limits->process_rows};
+
+	if (!target)
+		return;
+	run_ids(st, S_MERGE_TRIM, files, 2);
+	run_ids(st, S_MERGE_TRIM_DIRECTORIES, directories, 2);
+	run_ids(st, S_MERGE_TRIM_PROCESSES, processes, 2);
+}
+
 /* Merges one row that ended before end_ns into the row of its bucket, or makes it the first of a
  * new bucket. false: no row. */
 static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint64_t end_ns)
@@ -110,15 +125,7 @@ static bool tier_step(struct store *st, struct tier *t, uint64_t bucket_ns, uint
 	if (t->target && t->bucket == c.start_ns / bucket_ns) {
 		merge_interval(st, t->target, c.id);
 	} else {
-		const int64_t trim[] = {t->target, st->limits.file_rows};
-		const int64_t trim_directories[] = {t->target, st->limits.directory_rows};
-		const int64_t trim_processes[] = {t->target, st->limits.process_rows};
-
-		if (t->target) {
-			run_ids(st, S_MERGE_TRIM, trim, 2);
-			run_ids(st, S_MERGE_TRIM_DIRECTORIES, trim_directories, 2);
-			run_ids(st, S_MERGE_TRIM_PROCESSES, trim_processes, 2);
-		}
+		trim(st, t->target);
 		t->target = c.id;
 		t->bucket = c.start_ns / bucket_ns;
 	}
@@ -141,45 +148,56 @@ uint64_t rollup_full_ns(const struct store_limits *limits, uint64_t interval_ns)
 
 void store_coarsen(struct store *st, uint64_t interval_ns)
 {
-	st->coarse_ns = interval_ns;
+	st->rollup.coarse_ns = interval_ns;
 	st->fine_end_ns = st->duration_ns;
-	st->full_ns = rollup_full_ns(&st->limits, interval_ns);
+	st->full_ns = rollup_full_ns(&st->file->limits, interval_ns);
 }
 
 /* false: no rows left. */
 static bool coarsen_step(struct store *st)
 {
-	const int64_t run[] = {(int64_t)st->coarse_ns, st->run_id};
-	struct tier *t = &st->tiers[TIER_FINE];
+	const int64_t run[] = {(int64_t)st->rollup.coarse_ns, st->run_id};
+	struct tier *t = &st->rollup.tiers[TIER_FINE];
 
 	if (!t->next_ns)
 		run_ids(st, S_RUN_INTERVAL, run, 2);
-	return tier_step(st, t, st->coarse_ns, st->fine_end_ns);
+	return tier_step(st, t, st->rollup.coarse_ns, st->fine_end_ns);
 }
 
 void rollup_coarsen(struct store *st)
 {
-	while (st->coarse_ns && coarsen_step(st))
+	while (st->rollup.coarse_ns && coarsen_step(st))
 		;
 }
 
 void rollup_step(struct store *st)
 {
-	const struct store_limits *limits = &st->limits;
+	const struct store_limits *limits = &st->file->limits;
 	uint64_t old_ns = time_before(st->duration_ns, limits->keep_ns);
 	uint64_t young_ns = time_before(st->duration_ns, st->full_ns);
 	uint64_t finished_ns;
 
-	for (unsigned int i = 0; i < limits->merges && st->coarse_ns; i++)
+	for (unsigned int i = 0; i < limits->merges && st->rollup.coarse_ns; i++)
 		if (!coarsen_step(st))
-			st->coarse_ns = 0;
+			st->rollup.coarse_ns = 0;
 	/* Each tier skips the rows that the previous one still fills. */
-	if (st->coarse_ns && young_ns > st->tiers[TIER_FINE].bucket * st->coarse_ns)
-		young_ns = st->tiers[TIER_FINE].bucket * st->coarse_ns;
+	if (st->rollup.coarse_ns &&
+	    young_ns > st->rollup.tiers[TIER_FINE].bucket * st->rollup.coarse_ns)
+		young_ns = st->rollup.tiers[TIER_FINE].bucket * st->rollup.coarse_ns;
 	for (unsigned int i = 0; i < limits->merges; i++)
-		if (!tier_step(st, &st->tiers[TIER_MINUTE], limits->minute_ns, young_ns))
+		if (!tier_step(st, &st->rollup.tiers[TIER_MINUTE], limits->minute_ns, young_ns))
 			break;
-	finished_ns = st->tiers[TIER_MINUTE].bucket * limits->minute_ns;
-	tier_step(st, &st->tiers[TIER_QUARTER], limits->quarter_ns,
+	finished_ns = st->rollup.tiers[TIER_MINUTE].bucket * limits->minute_ns;
+	tier_step(st, &st->rollup.tiers[TIER_QUARTER], limits->quarter_ns,
 		  old_ns < finished_ns ? old_ns : finished_ns);
+}
+
+bool rollup_ended(struct store *st, struct tier *t, uint64_t bucket_ns, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		if (!tier_step(st, t, bucket_ns, UINT64_MAX)) {
+			trim(st, t->target);
+			return false;
+		}
+	return true;
 }

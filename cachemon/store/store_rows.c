@@ -116,7 +116,7 @@ static void run_mark(struct binder *b, struct ledger_mark *m)
 	if (!bind_run(b))
 		return;
 	if (!m->db_id) {
-		m->db_id = sqlite3_last_insert_rowid(b->st->db);
+		m->db_id = sqlite3_last_insert_rowid(b->st->file->db);
 		m->fresh = true;
 	}
 	m->written = true;
@@ -452,7 +452,7 @@ void rows_write_interval(struct store *st, struct ledger *l, const struct sample
 	bind_int(&b, (int64_t)s->duration_ns);
 	bind_int(&b, (int64_t)s->read_on_ns);
 	bind_run(&b);
-	interval = sqlite3_last_insert_rowid(st->db);
+	interval = sqlite3_last_insert_rowid(st->file->db);
 	for (int slot = 0; slot < JOB_NR; slot++)
 		write_job_interval(st, l, interval, slot);
 	write_directory_intervals(st, l, interval);

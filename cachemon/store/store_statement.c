@@ -38,7 +38,6 @@ static const struct {
 	const char *table;
 	const char *columns;
 } sources[S_NR] = {
-	[S_BEGIN] = {PLAIN, "BEGIN IMMEDIATE", NULL},
 	[S_RUN_INSERT] = {INSERT, "run",
 			  "uuid, cachemon, host, kernel, arch, started_ns, writer_boot, "
 			  "writer_pidns, writer_pid, writer_start_ticks, level, advice_mode, "
@@ -272,9 +271,9 @@ static void put_add_rows(sqlite3_str *s, const char *table, const struct columns
 	put_columns(s, c, c->fixed, "%.*s = %.*s + excluded.%.*s");
 }
 
-int statement_prepare(struct store *st, enum statement i)
+int statement_prepare(struct store_file *f, enum statement i)
 {
-	sqlite3_str *s = sqlite3_str_new(st->db);
+	sqlite3_str *s = sqlite3_str_new(f->db);
 	const char *table = sources[i].table;
 	struct columns c = {0};
 	char *sql;
@@ -308,33 +307,33 @@ int statement_prepare(struct store *st, enum statement i)
 	rc = sqlite3_str_errcode(s);
 	sql = sqlite3_str_finish(s);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v3(st->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
-					&st->statements[i], NULL);
+		rc = sqlite3_prepare_v3(f->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+					&f->statements[i], NULL);
 	sqlite3_free(sql);
 	return rc;
 }
 
-int statements_prepare(struct store *st)
+int statements_prepare(struct store_file *f)
 {
 	int rc = SQLITE_OK;
 
 	for (int i = 0; i < S_NR && rc == SQLITE_OK; i++)
-		if (!st->statements[i])
-			rc = statement_prepare(st, i);
+		if (!f->statements[i])
+			rc = statement_prepare(f, i);
 	return rc;
 }
 
-void statements_finalize(struct store *st)
+void statements_finalize(struct store_file *f)
 {
 	for (int i = 0; i < S_NR; i++) {
-		sqlite3_finalize(st->statements[i]);
-		st->statements[i] = NULL;
+		sqlite3_finalize(f->statements[i]);
+		f->statements[i] = NULL;
 	}
 }
 
 struct binder bind_first(struct store *st, enum statement s)
 {
-	return (struct binder){.st = st, .stmt = st->statements[s], .column = 1};
+	return (struct binder){.st = st, .stmt = st->file->statements[s], .column = 1};
 }
 
 /* Binds nothing after a failure, because a successful call would erase the error message. */

@@ -14,9 +14,9 @@
 #include "cachemon/figures/counters.h"
 
 struct store;
+struct store_file;
 
 enum statement {
-	S_BEGIN,
 	S_RUN_INSERT,
 	S_RUN_UPDATE,
 	S_RUN_INTERVAL,
@@ -82,9 +82,9 @@ enum statement {
 };
 
 /* SQLite codes. Prepares all statements except those already prepared. */
-int statements_prepare(struct store *st);
-int statement_prepare(struct store *st, enum statement which);
-void statements_finalize(struct store *st);
+int statements_prepare(struct store_file *f);
+int statement_prepare(struct store_file *f, enum statement which);
+void statements_finalize(struct store_file *f);
 
 /* The store remembers a failure: nothing more is written in its transaction. */
 struct binder {

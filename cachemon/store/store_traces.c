@@ -126,7 +126,7 @@ static void write_traced_file(struct store *st, struct traced_file *f, const str
 	bind_text(&b, row->reason);
 	bind_text(&b, row->began);
 	if (bind_run(&b) && !row->db_id)
-		traces_set_db_id(f, sqlite3_last_insert_rowid(st->db));
+		traces_set_db_id(f, sqlite3_last_insert_rowid(st->file->db));
 }
 
 static void write_trace_chunk(struct store *st, const struct traced_row *row)

@@ -43,7 +43,7 @@ static int check_writer(struct store *st, struct errtext *err)
 	static const char sql[] = "SELECT (SELECT user_version FROM pragma_user_version) < ?1 "
 				  "AND EXISTS (SELECT 1 FROM run WHERE state = 'open')";
 	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(st->db, sql, -1, &stmt, NULL);
+	int rc = sqlite3_prepare_v2(st->file->db, sql, -1, &stmt, NULL);
 	bool older = false;
 
 	if (rc == SQLITE_OK)
@@ -53,11 +53,11 @@ static int check_writer(struct store *st, struct errtext *err)
 	older = rc == SQLITE_ROW && sqlite3_column_int(stmt, 0);
 	sqlite3_finalize(stmt);
 	if (rc != SQLITE_ROW)
-		return store_fail(st->db, st->path, rc, "read", NULL, err);
+		return store_fail(st->file->db, st->file->path, rc, "read", NULL, err);
 	if (!older)
 		return 0;
 	return errtext_set(err, -EBUSY, "an older cachemon may still be writing a run of %s",
-			   st->path);
+			   st->file->path);
 }
 
 static void update_head(struct store *st, const struct job_head *h)
@@ -82,18 +82,18 @@ struct put {
 
 static int write_put(struct store *st, const struct put *p, struct errtext *err)
 {
-	int ret = store_open_existing(st, err);
+	int ret = store_open_existing(st->file, err);
 
 	if (!ret)
 		ret = check_writer(st, err);
 	if (!ret)
-		ret = migrate_apply_builtin(st->db, st->path, err);
+		ret = migrate_apply_builtin(st->file->db, st->file->path, err);
 	if (ret)
 		return ret;
-	st->rc = statement_prepare(st, p->heads ? S_HEAD : S_WORDING);
+	st->rc = statement_prepare(st->file, p->heads ? S_HEAD : S_WORDING);
 	if (st->rc == SQLITE_OK)
-		st->rc = sqlite3_exec(st->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-	for (size_t i = 0; st->rc == SQLITE_OK && i < p->nr_heads; i++)
+		store_start(st);
+	for (size_t i = 0; p->heads && st->rc == SQLITE_OK && i < p->nr_heads; i++)
 		update_head(st, &p->heads[i]);
 	if (st->rc == SQLITE_OK && p->wording)
 		insert_wording(st, p->wording);
@@ -102,20 +102,19 @@ static int write_put(struct store *st, const struct put *p, struct errtext *err)
 
 static int put(const struct store_config *c, const struct put *p, struct errtext *err)
 {
-	struct store st = {
+	struct store_file f = {
 		.path = (char *)c->path,
 		.as = c->as,
 		.limits = c->limits ? *c->limits : store_limits_default(),
 	};
-	int ret;
+	int ret = store_enter(&f, err);
 
-	ret = store_enter(&st, err);
 	if (ret)
 		return ret;
-	ret = write_put(&st, p, err);
-	statements_finalize(&st);
-	sqlite3_close(st.db);
-	store_leave(&st);
+	ret = write_put(&(struct store){.file = &f}, p, err);
+	statements_finalize(&f);
+	sqlite3_close(f.db);
+	store_leave(&f);
 	return ret;
 }
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cachemon/db/db_open.h"
 #include "cachemon/store/store_impl.h"
 
 /* The events since the last sample, whether it can be written or not. */
@@ -16,25 +15,6 @@ static void note_sample(struct store *st, const struct sample *s)
 	st->losses = s->losses;
 	st->recursion_misses = s->recursion_misses;
 	st->marks_dropped = s->marks_dropped;
-}
-
-/* SQLite would continue to write to a file that was moved away, where nobody would find it. */
-static int check_place(struct store *st)
-{
-	int moved = 0;
-
-	sqlite3_file_control(st->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-	return moved ? SQLITE_READONLY_DBMOVED : SQLITE_OK;
-}
-
-static bool begin_transaction(struct store *st)
-{
-	struct binder b = bind_first(st, S_BEGIN);
-
-	st->rc = check_place(st);
-	if (st->rc == SQLITE_OK)
-		db_renew(st->db);
-	return bind_run(&b);
 }
 
 static void write_shed(struct store *st, const struct sample *s)
@@ -111,7 +91,8 @@ static void write_budget(struct store *st, const struct ledger *l, const struct 
 static int write_interval(struct store *st, struct ledger *l, const struct sample *s,
 			  struct errtext *err)
 {
-	if (begin_transaction(st)) {
+	store_start(st);
+	if (st->rc == SQLITE_OK) {
 		rows_write_sums(st, l, !s->file_sums_wait);
 		rows_write_interval(st, l, s);
 		if (s->references)
@@ -126,34 +107,52 @@ static int write_interval(struct store *st, struct ledger *l, const struct sampl
 			    err);
 }
 
-int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
+static void note_before(struct store *st, struct ledger *l)
 {
-	uint64_t coarse_ns = st->coarse_ns;
-	struct tier tiers[TIER_NR];
-	int ret;
+	st->ledger = l;
+	st->references = NULL;
+	st->before.rollup = st->rollup;
+	st->before.measured = st->measured;
+}
 
-	memcpy(tiers, st->tiers, sizeof(tiers));
-	note_sample(st, s);
-	ret = store_enter(st, err);
-	if (!ret) {
-		ret = write_interval(st, l, s, err);
-		store_leave(st);
+static void settle_ledger(struct store *st, bool written)
+{
+	traces_settle(st, written);
+	if (written) {
+		ledger_written(st->ledger);
+		return;
 	}
-	traces_settle(st, !ret);
-	if (ret) {
-		ledger_unwritten(l);
-		memcpy(st->tiers, tiers, sizeof(tiers));
-		st->coarse_ns = coarse_ns;
+	ledger_unwritten(st->ledger);
+	st->rollup = st->before.rollup;
+}
+
+static void settle_write(struct store *st, bool written)
+{
+	settle_ledger(st, written);
+	if (!written) {
 		st->intervals_lost++;
-		return ret;
+		return;
 	}
-	ledger_written(l);
 	for (int slot = 0; slot < JOB_NR; slot++)
 		st->waits_stored[slot] = st->measured.counter[slot][C_stalls];
 	memset(st->gone, 0, sizeof(st->gone));
-	if (s->references)
-		reference_sample_stored(s->references);
-	return 0;
+	if (st->references)
+		reference_sample_stored(st->references);
+}
+
+int store_write(struct store *st, struct ledger *l, const struct sample *s, struct errtext *err)
+{
+	int ret;
+
+	note_before(st, l);
+	note_sample(st, s);
+	st->references = s->references;
+	ret = store_enter(st->file, err);
+	if (!ret) {
+		ret = write_interval(st, l, s, err);
+		store_leave(st->file);
+	}
+	return store_settle(st, ret, settle_write);
 }
 
 void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C_NR],
@@ -173,7 +172,7 @@ void store_measure_no_more(struct store *st, struct ledger *l, const bool gone[C
 static void run_text(struct store *st, char *sql)
 {
 	if (st->rc == SQLITE_OK)
-		st->rc = sql ? sqlite3_exec(st->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+		st->rc = sql ? sqlite3_exec(st->file->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 }
 
@@ -182,7 +181,7 @@ static void withdraw_from(struct store *st, int slot, const bool *was, const cha
 			  const char *where)
 {
 	const bool *is = st->measured.counter[slot];
-	sqlite3_str *s = sqlite3_str_new(st->db);
+	sqlite3_str *s = sqlite3_str_new(st->file->db);
 	bool any = false;
 
 	sqlite3_str_appendf(s, "UPDATE %s SET", table);
@@ -241,12 +240,13 @@ static void withdraw(struct store *st, const struct store_measured *was,
 	withdraw_processes(st, was->counter[JOB_WATCHED]);
 }
 
-static int end_run(struct store *st, struct ledger *l, const struct store_measured *was,
-		   const struct store_end *end, struct errtext *err)
+static int end_run(struct store *st, struct ledger *l, const struct store_end *end,
+		   struct errtext *err)
 {
-	if (begin_transaction(st)) {
+	store_start(st);
+	if (st->rc == SQLITE_OK) {
 		if (end->measured)
-			withdraw(st, was, end);
+			withdraw(st, &st->before.measured, end);
 		rows_write_sums(st, l, true);
 		rollup_coarsen(st);
 		traces_write(st);
@@ -255,32 +255,26 @@ static int end_run(struct store *st, struct ledger *l, const struct store_measur
 	return store_finish(st, "end the run in", NULL, err);
 }
 
+static void settle_end(struct store *st, bool written)
+{
+	settle_ledger(st, written);
+	if (!written)
+		st->measured = st->before.measured;
+}
+
 int store_end(struct store *st, struct ledger *l, const struct store_end *end, struct errtext *err)
 {
-	struct store_measured was = st->measured;
-	uint64_t coarse_ns = st->coarse_ns;
-	struct tier tiers[TIER_NR];
 	int ret;
 
-	memcpy(tiers, st->tiers, sizeof(tiers));
-
+	note_before(st, l);
 	if (end->measured) {
 		st->measured = *end->measured;
 		ledger_rewrite(l);
 	}
-	ret = store_enter(st, err);
+	ret = store_enter(st->file, err);
 	if (!ret) {
-		ret = end_run(st, l, &was, end, err);
-		store_leave(st);
+		ret = end_run(st, l, end, err);
+		store_leave(st->file);
 	}
-	traces_settle(st, !ret);
-	if (ret) {
-		ledger_unwritten(l);
-		memcpy(st->tiers, tiers, sizeof(tiers));
-		st->coarse_ns = coarse_ns;
-		st->measured = was;
-		return ret;
-	}
-	ledger_written(l);
-	return 0;
+	return store_settle(st, ret, settle_end);
 }

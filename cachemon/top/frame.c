@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/cleanup.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/top/columns.h"
@@ -15,15 +14,13 @@ static char *name_of(struct arena *a, const struct top_row *row)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	_cleanup_free_ char *text = NULL;
 
 	if (!out)
 		return NULL;
 	fputs(row->lead, out);
 	if (row->name.data)
 		escape_inert(out, row->name.data, row->name.len);
-	text = text_end(&b);
-	return text ? (char *)arena_bytes(a, text, b.len).data : NULL;
+	return (char *)text_end_in(&b, a);
 }
 
 /* Descending, absent ones last. */

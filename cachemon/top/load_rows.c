@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rows of a moment: files, the directories that they are in, or the jobs of all runs. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,12 +119,8 @@ static int load_counts(sqlite3 *db, struct top_moment *m, const struct source *s
 /* "[no name, inode 12 on device 8:1]", if no name was seen. */
 static const char *describe_nameless(struct arena *a, int64_t ino, int64_t major, int64_t minor)
 {
-	char text[96];
-	int n = snprintf(text, sizeof(text),
-			 "[no name, inode %" PRIu64 " on device %" PRId64 ":%" PRId64 "]",
-			 (uint64_t)ino, major, minor);
-
-	return arena_bytes(a, text, (size_t)n).data;
+	return arena_print(a, "[no name, inode %" PRIu64 " on device %" PRId64 ":%" PRId64 "]",
+			   (uint64_t)ino, major, minor);
 }
 
 static int load_file_names(sqlite3 *db, struct top_moment *m, struct file_set *set,
@@ -380,11 +375,7 @@ static int64_t first_run(sqlite3 *db, struct arena *a)
 
 static const char *lead_of(struct arena *a, const struct model_run *run, bool recorded)
 {
-	char text[64];
-	int n = snprintf(text, sizeof(text), "run %" PRId64 "%s: ", run->id,
-			 recorded ? ", being recorded" : "");
-
-	return arena_bytes(a, text, (size_t)n).data;
+	return arena_print(a, "run %" PRId64 "%s: ", run->id, recorded ? ", being recorded" : "");
 }
 
 int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)

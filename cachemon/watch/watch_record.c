@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cachemon/account/ledger_rows.h"
 #include "cachemon/base/terminal.h"
 #include "cachemon/plan/probe_build.h"
 #include "cachemon/figures/counts.h"
+#include "cachemon/run/run_describe.h"
 #include "cachemon/watch/watch_run.h"
 
 void watch_say(const char *text)
@@ -23,27 +23,6 @@ void watch_complain(bool *said, const char *text)
 	*said = true;
 }
 
-/* For pages of other processes, fates, refaults, stalls and adders are not tracked. */
-static bool others_measure(enum counter c)
-{
-	switch (counter_group(c)) {
-	case GROUP_FATE:
-	case GROUP_GHOST:
-	case GROUP_STALL:
-	case GROUP_DELAY:
-		return false;
-	default:
-		return c != C_untracked && c != C_untracked_map_full && c != C_evicted_not_added;
-	}
-}
-
-static const char *level_name(enum watch_level level)
-{
-	static const char *const names[] = {"cold", "full", "auto"};
-
-	return names[level];
-}
-
 int64_t watch_uid(const struct watch_run *run)
 {
 	return run->selector.kind == SELECTED_COMMAND ? run->invoker.uid : run->selector.uid;
@@ -51,72 +30,26 @@ int64_t watch_uid(const struct watch_run *run)
 
 int watch_describe(struct watch_run *run, struct errtext *err)
 {
-	static char reasons[C_NR][PLAN_REASON_MAX];
-	const char *no_evictors = probe_record_absent(&run->plan, RECORD_EVICTORS);
-	struct store_unmeasured unmeasured[C_NR + 1];
-	struct store_probe probes[ROLE_NR];
-	struct store_run r = {.cachemon = CACHEMON_VERSION,
-			      .kernel = run->caps.release,
-			      .arch = run->caps.arch,
-			      .level = level_name(run->o->level),
-			      .advice_mode = run->o->advice_calls ? "calls" : "effects"};
-	int64_t uid = watch_uid(run);
-	const struct selector_identity *is = &run->selector.identity;
-	const struct store_identity identity = {.kind = is->kind,
-						.external_id = is->id,
-						.step = is->step,
-						.job_name = is->job_name,
-						.partition = is->partition,
-						.uid = uid};
-	struct utsname uts;
-	char user[256];
+	const struct run_facts facts = {
+		.caps = &run->caps,
+		.plan = &run->plan,
+		.level = run->o->level,
+		.advice_calls = run->o->advice_calls,
+		.started_ns = run->started_ns,
+		.interval_ns = run->interval_ns,
+		.map_bytes = probe_set_map_bytes(run->set),
+		.selector = &run->selector,
+		.job = run->o->job,
+		.uid = watch_uid(run),
+		.limits_memory = run->memory_cgroup,
+		.no_references = *run->references_absent ? run->references_absent : NULL,
+	};
+	struct run_description *description = run_describe(&facts);
+	int r = description ? store_begin(run->store, &description->run, err)
+			    : errtext_set(err, -ENOMEM, "out of memory");
 
-	uname(&uts);
-	r.host = uts.nodename;
-	if (uid >= 0) {
-		invoker_user_name((uid_t)uid, user, sizeof(user));
-		r.user = user;
-	}
-	r.started_ns = run->started_ns;
-	r.interval_ns = run->interval_ns;
-	r.page_size_bytes = run->caps.page_size;
-	r.memory_bytes = run->caps.ram_bytes;
-	r.map_bytes = probe_set_map_bytes(run->set);
-	r.jobs[JOB_OTHERS].name = "(others)";
-	r.jobs[JOB_OTHERS].selector = "everything else on this machine";
-	r.jobs[JOB_WATCHED].name = run->o->job ?: run->selector.name;
-	r.jobs[JOB_WATCHED].selector = run->selector.text;
-	r.jobs[JOB_WATCHED].identity = &identity;
-	r.memory_cgroup = run->memory_cgroup ? run->selector.cgroup.path : NULL;
-	r.references_absent[JOB_OTHERS] = "of the watched job only";
-	r.references_absent[JOB_WATCHED] = *run->references_absent ? run->references_absent : NULL;
-	for (int i = 0; i < ROLE_NR; i++) {
-		const struct probe_choice *c = &run->plan.choices[i];
-
-		probes[i] = (struct store_probe){
-			.role = probe_role_name(i),
-			.hook = *c->hook ? c->hook : NULL,
-			.state = probe_state_name(c->state),
-			.reason = *c->reason ? c->reason : NULL,
-		};
-	}
-	r.probes = probes;
-	r.nr_probes = ROLE_NR;
-	for (int c = 0; c < C_NR; c++) {
-		bool known = probe_plan_measures(&run->plan, c, reasons[c], sizeof(reasons[c]));
-
-		r.measured.counter[JOB_WATCHED][c] = known;
-		r.measured.counter[JOB_OTHERS][c] = known && others_measure(c);
-		if (!known)
-			unmeasured[r.nr_unmeasured++] = (struct store_unmeasured){
-				.name = counter_name(c), .reason = reasons[c]};
-	}
-	if (no_evictors)
-		unmeasured[r.nr_unmeasured++] =
-			(struct store_unmeasured){.name = "interference", .reason = no_evictors};
-	r.unmeasured = unmeasured;
-	r.measured.facts[JOB_WATCHED] = true;
-	return store_begin(run->store, &r, err);
+	free(description);
+	return r;
 }
 
 void watch_account(struct watch_run *run, struct sample *s)

@@ -71,32 +71,29 @@ static int write_tree(const void *content, FILE *out)
 static int write_answer(const void *content, FILE *out)
 {
 	const struct content *c = content;
-	struct doc d;
+	struct doc d = report_doc(c->format, out);
 
 	if (c->format == REPORT_JSON || c->format == REPORT_YAML)
 		return write_tree(c, out);
-	d = c->format == REPORT_HTML	   ? doc_html(out)
-	    : c->format == REPORT_MARKDOWN ? doc_markdown(out)
-					   : doc_text(out);
 	put_document(&d, c->m, c->w);
 	return doc_end(&d);
 }
 
-int answer_write(const struct model *m, const struct wording *w, const struct answer_place *to,
+int answer_write(const struct model *m, const struct wording *w, const struct report_options *to,
 		 struct errtext *err)
 {
 	const struct content content = {m, w, to->format};
 	const struct publication p = {"the answer", &content, write_answer};
 
-	return to->path ? publish_write(&p, to->path, err) : publish_print(&p, stdout, err);
+	return publish(&p, to->out_path, stdout, err);
 }
 
-static int keep_in_database(const struct wording *w, const struct answer_place *place,
+static int keep_in_database(const struct wording *w, const char *db, int64_t run_id,
 			    const struct content *content, struct errtext *err)
 {
-	const struct store_config config = {.path = place->db};
+	const struct store_config config = {.path = db};
 	struct store_wording row = {
-		.run_id = place->run_id,
+		.run_id = run_id,
 		.job_id = w->job_id,
 		.asked_ns = w->asked_ns.value,
 		.attempts = w->attempts.value,
@@ -125,7 +122,8 @@ static int keep_in_database(const struct wording *w, const struct answer_place *
 	return store_put_wording(&config, &row, err);
 }
 
-int answer_keep(const struct wording *w, const struct answer_place *place, struct errtext *ret_said)
+int answer_keep(const struct wording *w, const struct report_options *place, int64_t run_id,
+		struct errtext *ret_said)
 {
 	const struct content content = {NULL, w, REPORT_JSON};
 	const struct publication p = {"a model's words", &content, write_tree};
@@ -135,14 +133,14 @@ int answer_keep(const struct wording *w, const struct answer_place *place, struc
 	if (!w->attempts.known || !w->attempts.value || !w->prompt_sha256)
 		return 0;
 	/* If there was no answer, none is lost. */
-	if (!keep_in_database(w, place, &content, &why) || w->skipped)
+	if (!keep_in_database(w, place->db, run_id, &content, &why) || w->skipped)
 		return 0;
-	if (!place->path)
+	if (!place->out_path)
 		return errtext_set(ret_said, 1,
 				   "the model's answer was not saved: %s; use -o FILE to save it "
 				   "in FILE.wording.json",
 				   why.text);
-	if (text_print(&path, "%s.wording.json", place->path))
+	if (text_print(&path, "%s.wording.json", place->out_path))
 		return errtext_set(ret_said, -ENOMEM,
 				   "not enough memory to save the model's answer");
 	if (publish_write(&p, path, &err))

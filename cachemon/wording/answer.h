@@ -10,20 +10,13 @@
 #include "cachemon/report/run/report.h"
 #include "cachemon/wording/word.h"
 
-struct answer_place {
-	const char *db;
-	int64_t run_id;
-	enum report_format format;
-	const char *path; /* NULL: standard output */
-};
-
-/* 0 or -errno with a text. */
-int answer_write(const struct model *m, const struct wording *w, const struct answer_place *to,
+/* In the format and to the place of a report. 0 or -errno with a text. */
+int answer_write(const struct model *m, const struct wording *w, const struct report_options *to,
 		 struct errtext *err);
 
 /* Stores the answer; does nothing if no model was queried. 0: stored in the database; else the
  * answer is stored elsewhere or not at all, and ret_said has a line about it. */
-int answer_keep(const struct wording *w, const struct answer_place *place,
+int answer_keep(const struct wording *w, const struct report_options *place, int64_t run_id,
 		struct errtext *ret_said);
 
 #endif

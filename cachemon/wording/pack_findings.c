@@ -33,9 +33,13 @@ static void put_evidence(struct packer *k, const struct finding *f, struct pack_
 
 		/* Not truncated, because half of a name would not be recognised. A rule's texts
 		 * are exact. */
-		packer_add(k, &(struct pack_figure){e->metric, e->value, e->unit,
-						    packer_format(k, "%s: %s", to->key, e->scope),
-						    "", e->is_text});
+		packer_add(k, &(struct pack_evidence){
+				      .metric = e->metric,
+				      .value = e->value,
+				      .unit = e->unit,
+				      .scope = packer_format(k, "%s: %s", to->key, e->scope),
+				      .is_text = e->is_text,
+			      });
 	}
 	to->nr_evidence = k->p->nr_evidence - to->evidence;
 }

@@ -22,23 +22,18 @@ struct packer {
 	struct pack *p;
 };
 
-/* A figure; names in scope become aliases. value: a JSON number. NULL: not measured. */
-struct pack_figure {
-	const char *metric, *value, *unit, *scope, *quality;
-	bool is_text;
-};
-
-void packer_add(struct packer *k, const struct pack_figure *f);
+/* Adds a figure, with a key and the text to show; its names become aliases. */
+void packer_add(struct packer *k, const struct pack_evidence *e);
 void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const char *unit,
 		  const char *scope, const char *quality);
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
 		 const char *scope, const char *quality);
 /* A text in the pack's arena; "" if out of memory, which the arena notes. */
-const char *packer_format(struct packer *k, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define packer_format(k, ...) (arena_print(&(k)->p->arena, __VA_ARGS__) ?: "")
 /* A text with aliases, of at most this many bytes (0: unlimited), cut between words. */
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes);
-void packer_fact(struct packer *k, const char *text);
+#define packer_fact(k, ...) packer_put_fact(k, packer_format(k, __VA_ARGS__))
+void packer_put_fact(struct packer *k, const char *text);
 
 /* The parts. */
 void pack_facts(struct packer *k);
@@ -49,6 +44,6 @@ void pack_findings(struct packer *k);
 int pack_notes(struct packer *k, struct errtext *err);
 
 /* The form of a value for people: "81.2 %", "28,864 pages", "at most 7.64 ms". */
-const char *pack_shown(struct packer *k, const struct pack_figure *f);
+const char *pack_shown(struct packer *k, const struct pack_evidence *e);
 
 #endif

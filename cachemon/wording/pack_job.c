@@ -34,9 +34,14 @@ static void put_grades(struct packer *k)
 {
 	for (int i = 0; i < GRADE_NR; i++)
 		if (k->a->grades[i].letter)
-			packer_add(k, &(struct pack_figure){
-					      packer_format(k, "grades.%s", grade_names[i]),
-					      k->a->grades[i].letter, "grade", JOB, "", true});
+			packer_add(k,
+				   &(struct pack_evidence){
+					   .metric = packer_format(k, "grades.%s", grade_names[i]),
+					   .value = k->a->grades[i].letter,
+					   .unit = "grade",
+					   .scope = JOB,
+					   .is_text = true,
+				   });
 }
 
 static void put_ratios(struct packer *k)
@@ -106,31 +111,26 @@ void pack_facts(struct packer *k)
 	const struct model_job *job = k->job;
 	struct range r;
 
-	packer_fact(k, packer_format(k, "kernel %.*s, %.*s, memory %s, a page is %s",
-				     TEXT(run->kernel), TEXT(run->arch),
-				     show_bytes(run->memory_bytes, false).s,
-				     show_bytes(run->page_size_bytes, false).s));
-	packer_fact(k, packer_format(k, "measured at level %.*s%s", TEXT(run->level),
-				     run->sliced.known && run->sliced.value ? ", by samples" : ""));
+	packer_fact(k, "kernel %.*s, %.*s, memory %s, a page is %s", TEXT(run->kernel),
+		    TEXT(run->arch), show_bytes(run->memory_bytes, false).s,
+		    show_bytes(run->page_size_bytes, false).s);
+	packer_fact(k, "measured at level %.*s%s", TEXT(run->level),
+		    run->sliced.known && run->sliced.value ? ", by samples" : "");
 	/* Results that the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
 		packer_fact(k, "the job reads through mappings: its lookups and hit ratio cover "
 			       "only read calls, and programs make most of these while they start");
 	for (enum read_estimate e = 0; e < ESTIMATES; e++)
 		if (counts_range(&job->counts, e, &r))
-			packer_fact(k, packer_format(k,
-						     "%s is an estimate, with a 90 %% interval of "
-						     "%.12g to %.12g",
-						     estimate_name(e), r.low.value, r.high.value));
+			packer_fact(k, "%s is an estimate, with a 90 %% interval of %.12g to %.12g",
+				    estimate_name(e), r.low.value, r.high.value);
 	for (size_t i = 0; i < job->nr_filesystems && i < 4; i++)
 		if (job->filesystems[i].type.data)
-			packer_fact(k, packer_format(k, "filesystem %.*s: %.*s",
-						     TEXT(job->filesystems[i].type),
-						     TEXT(job->filesystems[i].cover)));
+			packer_fact(k, "filesystem %.*s: %.*s", TEXT(job->filesystems[i].type),
+				    TEXT(job->filesystems[i].cover));
 	for (size_t i = 0; i < m->nr_unmeasured && i < 6; i++)
-		packer_fact(k, packer_format(k, "not measured: %.*s: %.*s",
-					     TEXT(m->unmeasured[i].counter),
-					     TEXT(m->unmeasured[i].reason)));
+		packer_fact(k, "not measured: %.*s: %.*s", TEXT(m->unmeasured[i].counter),
+			    TEXT(m->unmeasured[i].reason));
 }
 
 /* Per kind; the most informative first. */

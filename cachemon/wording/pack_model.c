@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
-#include "cachemon/base/cleanup.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/model/model_detail.h"
 #include "cachemon/wording/pack_impl.h"
@@ -74,146 +72,115 @@ static const char *before(const char *quality)
 	return "";
 }
 
-const char *pack_shown(struct packer *k, const struct pack_figure *f)
+const char *pack_shown(struct packer *k, const struct pack_evidence *e)
 {
-	size_t len = strlen(f->unit);
-	bool rate = len >= 3 && len < 24 && !strcmp(f->unit + len - 2, "/s");
+	size_t len = strlen(e->unit);
+	bool rate = len >= 3 && len < 24 && !strcmp(e->unit + len - 2, "/s");
 	char unit[24];
 	struct shown s;
 
-	if (!f->value)
+	if (!e->value)
 		return "not measured";
-	if (f->is_text)
-		return f->value;
+	if (e->is_text)
+		return e->value;
 	/* "1.2 MiB/s": the amount with its unit. */
-	snprintf(unit, sizeof(unit), "%.*s", (int)len - 2, f->unit);
-	s = of_unit(f->value, rate ? unit : f->unit);
+	snprintf(unit, sizeof(unit), "%.*s", (int)len - 2, e->unit);
+	s = of_unit(e->value, rate ? unit : e->unit);
 	/* Negative or too large: unchanged. */
 	if (strcmp(s.s, "-") == 0) {
-		s = with_unit(f->value, f->unit);
+		s = with_unit(e->value, e->unit);
 		rate = false;
 	}
-	return packer_format(k, "%s%s%s", before(f->quality), s.s, rate ? "/s" : "");
+	return packer_format(k, "%s%s%s", before(e->quality), s.s, rate ? "/s" : "");
 }
 
-/* Collects names. */
-struct naming {
-	struct redact *names;
-	int e; /* the first error */
-};
-
-static void name_text(struct naming *n, enum name_kind kind, const char *name, size_t len)
+static void name_bytes(struct redact *names, enum name_kind kind, const struct bytes *b)
 {
-	if (!n->e && name && len)
-		n->e = redact_add(n->names, kind, name, len);
-}
-
-static void name_bytes(struct naming *n, enum name_kind kind, const struct bytes *b)
-{
-	name_text(n, kind, b->data, b->len);
+	if (b->data)
+		redact_add(names, kind, b->data, b->len);
 }
 
 /* The directories above the paths of a job; a name without a slash has none. */
-static void name_place(struct naming *n, enum name_kind kind, const struct bytes *b)
+static void name_place(struct redact *names, enum name_kind kind, const struct bytes *b)
 {
 	if (b->data && memchr(b->data, '/', b->len))
-		name_bytes(n, kind, b);
+		name_bytes(names, kind, b);
 }
 
 /* "command: python3 train.py", "cgroup: /a/b": the part after the kind. */
-static void name_selector(struct naming *n, const struct bytes *b)
+static void name_selector(struct redact *names, const struct bytes *b)
 {
 	static const char cgroup[] = "cgroup:";
 	const char *colon = b->data ? memchr(b->data, ':', b->len) : NULL;
 
 	if (colon && colon[1] == ' ')
-		name_text(n, strncmp(b->data, cgroup, strlen(cgroup)) ? NAME_COMMAND : NAME_CGROUP,
-			  colon + 2, b->len - (size_t)(colon + 2 - b->data));
+		redact_add(names,
+			   strncmp(b->data, cgroup, strlen(cgroup)) ? NAME_COMMAND : NAME_CGROUP,
+			   colon + 2, b->len - (size_t)(colon + 2 - b->data));
 }
 
-static void name_job(struct naming *n, const struct model_job *job)
+static void name_job(struct redact *names, const struct model_job *job)
 {
 	const struct model_detail *d = job->detail;
 
 	if (!model_others(job))
-		name_bytes(n, NAME_JOB, &job->name);
-	name_selector(n, &job->selector);
+		name_bytes(names, NAME_JOB, &job->name);
+	name_selector(names, &job->selector);
 	for (size_t i = 0; i < job->nr_files; i++)
-		name_bytes(n, NAME_PATH, &job->files[i].path);
+		name_bytes(names, NAME_PATH, &job->files[i].path);
 	for (size_t i = 0; i < job->nr_directories; i++)
-		name_place(n, NAME_DIRECTORY, &job->directories[i].path);
+		name_place(names, NAME_DIRECTORY, &job->directories[i].path);
 	for (size_t i = 0; i < job->nr_advice; i++)
-		name_bytes(n, NAME_PATH, &job->advice[i].path);
+		name_bytes(names, NAME_PATH, &job->advice[i].path);
 	for (size_t i = 0; i < job->nr_filesystems; i++)
-		name_place(n, NAME_DIRECTORY, &job->filesystems[i].mount);
+		name_place(names, NAME_DIRECTORY, &job->filesystems[i].mount);
 	for (size_t i = 0; d && i < d->nr_evictions; i++) {
 		const struct model_eviction *e = &d->evictions[i];
 
-		name_bytes(n, NAME_JOB, &e->job);
-		name_bytes(n, NAME_COMMAND, &e->command);
-		name_bytes(n, NAME_CGROUP, &e->cgroup);
-		name_place(n, NAME_DIRECTORY, &e->directory);
-		name_place(n, NAME_DIRECTORY, &e->owner_directory);
+		name_bytes(names, NAME_JOB, &e->job);
+		name_bytes(names, NAME_COMMAND, &e->command);
+		name_bytes(names, NAME_CGROUP, &e->cgroup);
+		name_place(names, NAME_DIRECTORY, &e->directory);
+		name_place(names, NAME_DIRECTORY, &e->owner_directory);
 	}
 }
 
 /* Names of a finding: its subject, which the report may not list, and processes that its evidence
  * names. The kind of a process does not identify a user. */
-static void name_finding(struct naming *n, const struct finding *f)
+static void name_finding(struct redact *names, const struct finding *f)
 {
 	static const char kind[] = "_kind";
 
-	name_place(n, f->kind == SUBJECT_DIRECTORY ? NAME_DIRECTORY : NAME_PATH, &f->subject);
+	name_place(names, f->kind == SUBJECT_DIRECTORY ? NAME_DIRECTORY : NAME_PATH, &f->subject);
 	for (size_t i = 0; i < f->nr_evidence; i++) {
 		const struct evidence *e = &f->evidence[i];
 		size_t len = strlen(e->metric);
 
 		if (e->is_text && !strcmp(e->unit, "name") &&
 		    (len < strlen(kind) || strcmp(e->metric + len - strlen(kind), kind) != 0))
-			name_text(n, NAME_COMMAND, e->value, strlen(e->value));
+			redact_add(names, NAME_COMMAND, e->value, strlen(e->value));
 	}
 }
 
-int pack_names(struct redact *names, const struct model *m)
+void pack_names(struct redact *names, const struct model *m)
 {
 	const struct bytes *host = &m->run.host;
 	const char *dot = host->data ? memchr(host->data, '.', host->len) : NULL;
 	const struct analysis *a = m->analysis;
-	struct naming n = {names, 0};
 
 	/* Every machine has root. */
 	if (!bytes_equal(&m->run.user, &(struct bytes){"root", 4}))
-		name_bytes(&n, NAME_USER, &m->run.user);
-	name_bytes(&n, NAME_HOST, host);
+		name_bytes(names, NAME_USER, &m->run.user);
+	name_bytes(names, NAME_HOST, host);
 	/* People say "node17" for "node17.cluster.example". */
 	if (dot)
-		name_text(&n, NAME_HOST, host->data, (size_t)(dot - host->data));
+		redact_add(names, NAME_HOST, host->data, (size_t)(dot - host->data));
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		name_job(&n, &m->jobs[i]);
+		name_job(names, &m->jobs[i]);
 	for (size_t j = 0; a && j < a->nr_jobs; j++)
 		for (size_t i = 0; i < a->jobs[j].nr_findings; i++)
 			for (const struct finding *f = &a->jobs[j].findings[i]; f; f = f->merged)
-				name_finding(&n, f);
-	return n.e;
-}
-
-const char *packer_format(struct packer *k, const char *fmt, ...)
-{
-	struct arena *a = &k->p->arena;
-	_cleanup_free_ char *text = NULL;
-	const char *ret = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (n < 0)
-		text = NULL;
-	else
-		ret = arena_bytes(a, text, (size_t)n).data;
-	a->failed |= !ret;
-	return ret ? ret : "";
+				name_finding(names, f);
 }
 
 const char *packer_text(struct packer *k, const char *text, size_t max_bytes)
@@ -233,28 +200,35 @@ const char *packer_text(struct packer *k, const char *text, size_t max_bytes)
 	return packer_format(k, "%.*s", (int)len, full);
 }
 
-void packer_add(struct packer *k, const struct pack_figure *f)
+void packer_add(struct packer *k, const struct pack_evidence *from)
 {
 	struct pack *p = k->p;
-	struct pack_figure figure = *f;
-	struct pack_evidence *e;
+	struct pack_evidence e = *from;
 
 	if (p->nr_evidence == PACK_EVIDENCE_MAX)
 		return;
-	if (f->value)
-		figure.value =
-			f->is_text ? packer_text(k, f->value, 0) : packer_format(k, "%s", f->value);
-	e = &p->evidence[p->nr_evidence++];
-	*e = (struct pack_evidence){
-		.key = packer_format(k, "E%zu", p->nr_evidence),
-		.metric = packer_text(k, f->metric, 0),
-		.value = figure.value,
-		.unit = packer_text(k, f->unit, 0),
-		.scope = packer_text(k, f->scope, 0),
-		.shown = pack_shown(k, &figure),
-		.quality = f->quality ? f->quality : "",
-		.is_text = f->is_text,
-	};
+	e.key = packer_format(k, "E%zu", p->nr_evidence + 1);
+	if (e.value)
+		e.value = e.is_text ? packer_text(k, e.value, 0) : packer_format(k, "%s", e.value);
+	/* Before the unit gets aliases: a job may be called "pages". */
+	e.shown = pack_shown(k, &e);
+	e.metric = packer_text(k, e.metric, 0);
+	e.unit = packer_text(k, e.unit, 0);
+	e.scope = packer_text(k, e.scope, 0);
+	e.quality = e.quality ?: "";
+	p->evidence[p->nr_evidence++] = e;
+}
+
+static void add_number(struct packer *k, const char *metric, const char *value, const char *unit,
+		       const char *scope, const char *quality)
+{
+	packer_add(k, &(struct pack_evidence){
+			      .metric = metric,
+			      .value = value,
+			      .unit = unit,
+			      .scope = scope,
+			      .quality = quality,
+		      });
 }
 
 void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const char *unit,
@@ -264,7 +238,7 @@ void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const 
 
 	snprintf(value, sizeof(value), "%" PRId64, v.value);
 	if (v.known)
-		packer_add(k, &(struct pack_figure){metric, value, unit, scope, quality, false});
+		add_number(k, metric, value, unit, scope, quality);
 }
 
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
@@ -274,10 +248,10 @@ void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const c
 
 	snprintf(value, sizeof(value), "%.17g", v.value);
 	if (v.known)
-		packer_add(k, &(struct pack_figure){metric, value, unit, scope, quality, false});
+		add_number(k, metric, value, unit, scope, quality);
 }
 
-void packer_fact(struct packer *k, const char *text)
+void packer_put_fact(struct packer *k, const char *text)
 {
 	if (k->p->nr_facts < PACK_FACTS_MAX)
 		k->p->facts[k->p->nr_facts++] = packer_text(k, text, 0);

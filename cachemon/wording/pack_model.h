@@ -27,7 +27,7 @@ int pack_model(const struct pack_source *from, unsigned int row, struct pack *re
 	       struct errtext *err);
 void pack_free(struct pack *p);
 
-/* Remembers all names in the model, other jobs' included. 0 or -ENOMEM. */
-int pack_names(struct redact *names, const struct model *m);
+/* Remembers all names in the model, other jobs' included. */
+void pack_names(struct redact *names, const struct model *m);
 
 #endif

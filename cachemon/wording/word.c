@@ -9,90 +9,95 @@
 #include <time.h>
 
 #include "advisor/analysis/analysis.h"
+#include "advisor/llm/http/wire.h"
 #include "advisor/llm/prompt.h"
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
 #include "cachemon/base/cleanup.h"
-#include "cachemon/base/text_builder.h"
 #include "cachemon/wording/pack_model.h"
 
 /* A question in progress. */
 struct word {
-	const struct model *m;
-	const struct model_job *job; /* NULL: nothing to explain */
+	struct pack_source from; /* without a job there is nothing to explain */
 	const struct word_how *how;
-	struct redact *names;
-	struct kb *kb;
 	struct pack pack;
 	struct prompt prompt;
 	unsigned int row; /* row of the table of bounds for the pack */
 };
 
 /* Names of the querying user, who may not be the user of the run. */
-static int name_user(struct redact *r, const struct invoker *as)
+static void name_user(struct redact *r, const struct invoker *as)
 {
-	int ret = 0;
-
 	if (as && as->name && as->uid)
-		ret = redact_add(r, NAME_USER, as->name, strlen(as->name));
-	if (!ret && as && as->home && as->uid && strcmp(as->home, "/") != 0)
-		ret = redact_add(r, NAME_DIRECTORY, as->home, strlen(as->home));
-	return ret;
+		redact_add(r, NAME_USER, as->name, strlen(as->name));
+	if (as && as->home && as->uid && strcmp(as->home, "/") != 0)
+		redact_add(r, NAME_DIRECTORY, as->home, strlen(as->home));
 }
 
 /* Public texts are not secret: a job may be called "read". */
-static int publish_ours(struct redact *r)
+static int publish_ours(struct redact *r, struct errtext *err)
 {
 	static bool (*const embedded[])(size_t, const char **, const char **) = {
 		embedded_note, embedded_shared, embedded_rule};
 	const struct pack empty = {.nr_facts = 0};
 	struct prompt p;
 	const char *id, *text;
-	int ret = prompt_make(&empty, &p, NULL);
+	int ret = prompt_make(&empty, &p, err);
 
 	if (ret)
 		return ret;
-	ret = redact_public(r, p.system) || redact_public(r, p.user) || redact_public(r, p.schema);
+	redact_public(r, p.system);
+	redact_public(r, p.user);
+	redact_public(r, p.schema);
 	prompt_free(&p);
 	for (size_t k = 0; k < sizeof(embedded) / sizeof(embedded[0]); k++)
-		for (size_t i = 0; !ret && embedded[k](i, &id, &text); i++)
-			ret = redact_public(r, text);
-	return ret;
+		for (size_t i = 0; embedded[k](i, &id, &text); i++)
+			redact_public(r, text);
+	return 0;
 }
 
 static int word_begin(struct word *w, const struct model *m, const struct word_how *how,
 		      struct errtext *err)
 {
-	*w = (struct word){.m = m, .how = how, .job = m->analysis ? model_main_job(m) : NULL};
-	w->names = redact_new(how->redact);
-	if (!w->names || pack_names(w->names, m) || name_user(w->names, how->as) ||
-	    publish_ours(w->names))
+	int e;
+
+	*w = (struct word){
+		.from = {.model = m,
+			 .job = m->analysis ? model_main_job(m) : NULL,
+			 .names = redact_new(how->redact),
+			 .question = how->question},
+		.how = how,
+	};
+	if (!w->from.names)
 		return errtext_set(err, -ENOMEM, "not enough memory for the names in the report");
-	if (!w->job || how->unusable)
-		return 0;
-	return kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, NULL, &w->kb, err);
+	pack_names(w->from.names, m);
+	name_user(w->from.names, how->as);
+	e = publish_ours(w->from.names, err);
+	if (e || !w->from.job || how->unusable)
+		return e;
+	return kb_open(&m->analysis->rules, how->notes_dir, how->on_problem, NULL, &w->from.kb,
+		       err);
 }
 
 static void word_end(struct word *w)
 {
 	prompt_free(&w->prompt);
 	pack_free(&w->pack);
-	kb_free(w->kb);
-	redact_free(w->names);
+	kb_free(w->from.kb);
+	redact_free(w->from.names);
 }
 
 /* The largest prompt within the budget, from this row on. -EPERM, -E2BIG with a text: nothing
  * may be sent. */
 static int prepare(struct word *w, unsigned int row, struct errtext *err)
 {
-	const struct pack_source from = {w->m, w->job, w->names, w->kb, w->how->question};
 	int e;
 
 	do {
 		w->row = row++;
 		prompt_free(&w->prompt);
 		pack_free(&w->pack);
-		e = pack_model(&from, w->row, &w->pack, err);
+		e = pack_model(&w->from, w->row, &w->pack, err);
 		if (!e)
 			e = prompt_make(&w->pack, &w->prompt, err);
 		if (e)
@@ -105,8 +110,8 @@ static int prepare(struct word *w, unsigned int row, struct errtext *err)
 				   w->prompt.tokens, LLM_TOKENS_IN);
 	w->pack.instructions = w->prompt.system;
 	w->pack.canary = PROMPT_CANARY;
-	if (redact_left(w->names, w->prompt.user, strlen(w->prompt.user)) ||
-	    redact_left(w->names, w->prompt.schema, strlen(w->prompt.schema)))
+	if (redact_left(w->from.names, w->prompt.user, strlen(w->prompt.user)) ||
+	    redact_left(w->from.names, w->prompt.schema, strlen(w->prompt.schema)))
 		return errtext_set(err, -EPERM,
 				   "the prompt still contains a name, so nothing was sent; please "
 				   "report this");
@@ -119,6 +124,15 @@ static struct llm_prompt wire_prompt(const struct word *w)
 				   LLM_TOKENS_OUT};
 }
 
+/* The body of the first request, byte for byte. */
+static int make_body(const struct word *w, const struct llm_prompt *prompt, char **ret_body,
+		     struct errtext *err)
+{
+	int e = wire_request(w->how->config, prompt, false, ret_body);
+
+	return e ? errtext_set(err, e, "no memory for the request") : 0;
+}
+
 int word_body(const struct model *m, const struct word_how *how, char **ret_body,
 	      size_t *ret_tokens, struct errtext *err)
 {
@@ -126,7 +140,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 	struct word w;
 	int e = word_begin(&w, m, how, err);
 
-	if (!e && !w.job)
+	if (!e && !w.from.job)
 		e = errtext_set(err, -ENOENT,
 				"the run has no watched job, so there is nothing to explain");
 	if (!e)
@@ -134,7 +148,7 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 	prompt = wire_prompt(&w);
 	*ret_tokens = w.prompt.tokens;
 	if (!e)
-		e = llm_request_body(how->config, &prompt, ret_body, err);
+		e = make_body(&w, &prompt, ret_body, err);
 	word_end(&w);
 	return e;
 }
@@ -142,13 +156,13 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 /* NULL if there is no text. */
 static const char *keep_text(struct arena *a, const char *s)
 {
-	return s && *s ? arena_bytes(a, s, strlen(s)).data : NULL;
+	return s && *s ? arena_text(a, s) : NULL;
 }
 
 /* With names instead of aliases. */
 static const char *named(const struct word *w, struct arena *a, const char *s)
 {
-	const char *ret = redact_restore(w->names, a, s);
+	const char *ret = redact_restore(w->from.names, a, s);
 
 	a->failed |= !ret;
 	return ret ? ret : "";
@@ -158,14 +172,12 @@ static const char *named(const struct word *w, struct arena *a, const char *s)
 static const char *scope_of(const struct word *w, struct arena *a, const char *scope)
 {
 	size_t len = strcspn(scope, ":");
-	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < w->pack.nr_findings; i++) {
 		const struct pack_finding *f = &w->pack.findings[i];
 
 		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
-			return named(w, a,
-				     text_print(&text, "%s%s", f->id, scope + len) ? "" : text);
+			return named(w, a, arena_print(a, "%s%s", f->id, scope + len) ?: "");
 	}
 	return named(w, a, scope);
 }
@@ -214,7 +226,7 @@ static void take_checked(struct word *w, struct wording *ret)
 	/* The prompt had only the beginning of the action. */
 	for (size_t i = 0; i < w->pack.nr_actions; i++) {
 		struct pack_action *x = &w->pack.actions[i];
-		const struct note *n = rule_set_note(&w->m->analysis->rules, x->note_id);
+		const struct note *n = rule_set_note(&w->from.model->analysis->rules, x->note_id);
 
 		x->text = n ? keep_text(a, n->action) : named(w, a, x->text);
 	}
@@ -229,7 +241,7 @@ static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answ
 	const struct llm_prompt prompt = wire_prompt(w);
 	_cleanup_free_ char *body = NULL;
 	char hex[SHA256_DIGEST_STRING_LENGTH];
-	int e = llm_request_body(w->how->config, &prompt, &body, err);
+	int e = make_body(w, &prompt, &body, err);
 
 	if (e)
 		return e;
@@ -291,7 +303,7 @@ static int take(struct word *w, const struct llm_answer *answer, struct wording 
 	if (answer->outcome != LLM_ANSWERED)
 		return skip(ret, answer->outcome, answer->reason);
 	ret->outcome = llm_outcome_names[LLM_ANSWERED];
-	e = llm_check(&w->pack, w->names, answer->text, answer->len, &ret->checked, &why);
+	e = llm_check(&w->pack, w->from.names, answer->text, answer->len, &ret->checked, &why);
 	if (e == -EBADMSG)
 		return skip(ret, LLM_BROKEN, why.text);
 	if (e)
@@ -308,10 +320,10 @@ static int make(struct word *w, struct wording *ret, struct errtext *err)
 
 	ret->redacted = w->how->redact;
 	ret->question = keep_text(&ret->arena, w->how->question);
-	ret->job_id = w->job ? w->job->id : 0;
+	ret->job_id = w->from.job ? w->from.job->id : 0;
 	if (w->how->unusable)
 		return skip(ret, LLM_NOT_CONFIGURED, w->how->unusable);
-	if (!w->job)
+	if (!w->from.job)
 		return skip(ret, LLM_NOT_CONFIGURED, "the run has no watched job");
 	e = ask_model(w, ret, &answer, &why);
 	if (e == -EPERM || e == -E2BIG)

@@ -27,7 +27,8 @@ struct sums {
 };
 
 /* Even after an error. */
-static int take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+static inline int take(struct sampler *s, bool last, struct sums *sums,
+		       int64_t *ret_unsettled_error)
 {
 	struct sample sample;
 	struct errtext err;
@@ -43,18 +44,21 @@ static int take(struct sampler *s, bool last, struct sums *sums, int64_t *ret_un
 	return r;
 }
 
-static void take_all(struct sampler *s, bool last, struct sums *sums, int64_t *ret_unsettled_error)
+static inline void take_all(struct sampler *s, bool last, struct sums *sums,
+			    int64_t *ret_unsettled_error)
 {
 	if (take(s, last, sums, ret_unsettled_error))
 		fail("a sample was not taken");
 }
 
-static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
+/* jobs: at once, in these hierarchies; 0: one job, a tree of processes. */
+static void open_jobs(unsigned int jobs, unsigned int hierarchies, struct probe_set **ret_set,
+		      struct sampler **ret_sampler)
 {
-	static const struct plan_request request = {.level = LEVEL_FULL};
+	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = jobs, .births = jobs};
 	static struct kernel_caps caps;
 	static struct probe_plan plan;
-	struct probe_set_config config = {};
+	struct probe_set_config config = {.jobs = jobs, .job_hierarchies = hierarchies};
 	struct errtext err;
 
 	if (machine_plan_viable(&request, &caps, &plan, &err))
@@ -68,6 +72,11 @@ static void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler
 	probe_set_start(*ret_set);
 	if (probe_set_reads(*ret_set, true))
 		fail("no per-read hook");
+}
+
+static inline void open_probes(struct probe_set **ret_set, struct sampler **ret_sampler)
+{
+	open_jobs(0, 0, ret_set, ret_sampler);
 }
 
 static void expect(const char *what, int64_t got, int64_t want)

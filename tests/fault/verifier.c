@@ -30,8 +30,8 @@ static char verifier_log[16 << 20];
 /* The program that libbpf complained about last. */
 static char complained[64];
 
-/* Each is a possible run: by fork or by cgroup, with or without a tracepoint as the per-read
- * hook. */
+/* Each is a possible run: by fork, by cgroup or of many jobs, with or without a tracepoint as the
+ * per-read hook. */
 static const struct config ways[] = {
 	{},
 	{.job_by_cgroup = JOB_BY_V2, .job_cgroup_level = 1, .job_cgroup_id = 7},
@@ -39,6 +39,9 @@ static const struct config ways[] = {
 	{.job_by_cgroup = JOB_BY_FREEZER, .job_cgroup_level = 1, .job_cgroup_id = 7},
 	{.reads_by_call = 1},
 	{.reads_by_call = 1, .job_by_cgroup = JOB_BY_V2, .job_cgroup_level = 1, .job_cgroup_id = 7},
+	{.job_hierarchies = 1 << JOB_BY_V2},
+	{.job_hierarchies = 1 << JOB_BY_V2 | 1 << JOB_BY_MEMORY | 1 << JOB_BY_FREEZER},
+	{.reads_by_call = 1, .job_hierarchies = 1 << JOB_BY_V2},
 };
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
 
@@ -75,6 +78,8 @@ static void set_constants(struct bpf_object *o, const struct config *way)
 	}
 	*config = *way;
 	config->page_shift = 12;
+	/* With none, 6.18 removes the step of a loop that it then looks for. */
+	config->nr_cpus = 2;
 	config->advice_by_calls = 1;
 	/* The addresses do not exist; they only keep the verifier from removing the branch that
 	 * uses them. */

@@ -13,6 +13,7 @@
 
 #include "advisor/llm/http/client.h"
 #include "advisor/llm/http/config.h"
+#include "advisor/llm/http/wire.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
@@ -161,7 +162,7 @@ static int ask(const struct options *o, struct errtext *err)
 	if (!r && o->body_only) {
 		_cleanup_free_ char *body = NULL;
 
-		r = llm_request_body(&config, &o->prompt, &body, err);
+		r = wire_request(&config, &o->prompt, false, &body);
 		if (!r)
 			fputs(body, stdout);
 	} else if (!r) {

@@ -11,6 +11,7 @@ struct trees {
 	struct scratch s;
 	struct mountinfo mi;
 	struct selector_places places;
+	char proc[PATH_MAX]; /* of own_proc() */
 };
 
 static inline int setup(void **state)
@@ -43,6 +44,16 @@ static inline int teardown(void **state)
 	mountinfo_free(&t->mi);
 	scratch_free(&t->s);
 	return 0;
+}
+
+/* The places with a /proc in the temporary directory, "proc", instead of the fixture. */
+static inline struct selector_places own_proc(struct trees *t)
+{
+	struct selector_places ret = t->places;
+
+	ret.proc_root = scratch_path(&t->s, "proc", t->proc);
+	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
+	return ret;
 }
 
 static inline bool has(const struct selector *s, pid_t tgid)

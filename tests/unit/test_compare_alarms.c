@@ -216,22 +216,36 @@ static void short_run(const double *b, size_t nr, size_t few, bool ended, double
 		ret[i] = b[i];
 }
 
+/* The test of the next two runs of a process. noise: the size of the logarithm of their values; 0:
+ * the values are as they are. The second run's are multiplied by factor. few: intervals of the
+ * second run; 0: both are long. */
+static struct paired test_next(uint64_t *seed, const struct process *p, size_t few, bool ended,
+			       double noise, double factor)
+{
+	double a[CELLS_MAX];
+	double b[CELLS_MAX];
+	double part[PAIRED_CELLS_MIN];
+
+	run_of(seed, p, a);
+	run_of(seed, p, b);
+	for (size_t i = 0; noise > 0 && i < p->nr; i++) {
+		a[i] = exp(noise * a[i]);
+		b[i] = factor * exp(noise * b[i]);
+	}
+	if (!few)
+		return paired_test(a, b, p->nr);
+	short_run(b, p->nr, few, ended, part);
+	return paired_lone(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1, !ended);
+}
+
 static struct rates simulate_lone(const struct process *p, size_t few, bool ended, int pairs)
 {
 	uint64_t seed = 20260102;
 	struct rates ret = {.pairs = pairs};
 
 	for (int k = 0; k < pairs; k++) {
-		double a[CELLS_MAX];
-		double b[CELLS_MAX];
-		double part[PAIRED_CELLS_MIN];
-		struct paired t;
+		struct paired t = test_next(&seed, p, few, ended, 0, 1);
 
-		run_of(&seed, p, a);
-		run_of(&seed, p, b);
-		short_run(b, p->nr, few, ended, part);
-		t = paired_lone(a, p->nr, part, few, ended ? (double)p->nr / (double)few : 1,
-				!ended);
 		count_pair(&ret, &t);
 	}
 	return ret;
@@ -307,8 +321,7 @@ struct apart {
 	int pairs, asked, called;
 };
 
-/* Pairs of positive values of which the second run is factor times as large. noise: the size of
- * its logarithm; few: cells of the short run; 0: both are long. */
+/* Pairs of positive values of which the second run is factor times as large. */
 static struct apart simulate_apart(const struct process *p, double noise, size_t few, double factor,
 				   int pairs)
 {
@@ -316,20 +329,8 @@ static struct apart simulate_apart(const struct process *p, double noise, size_t
 	struct apart ret = {.pairs = pairs};
 
 	for (int k = 0; k < pairs; k++) {
-		double a[CELLS_MAX];
-		double b[CELLS_MAX];
-		double part[PAIRED_CELLS_MIN];
-		struct paired t;
+		struct paired t = test_next(&seed, p, few, false, noise, factor);
 
-		run_of(&seed, p, a);
-		run_of(&seed, p, b);
-		for (size_t i = 0; i < p->nr; i++) {
-			a[i] = exp(noise * a[i]);
-			b[i] = factor * exp(noise * b[i]);
-		}
-		if (few)
-			short_run(b, p->nr, few, false, part);
-		t = few ? paired_lone(a, p->nr, part, few, 1, true) : paired_test(a, b, p->nr);
 		ret.asked += t.log_error > 0;
 		ret.called += t.log_error > 0 && t.p <= LEVEL;
 	}

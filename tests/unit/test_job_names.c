@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "cachemon/job/job_names.h"
 #include "selector_trees.h"
 
 #define ID_A	    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -118,10 +119,57 @@ static void names_of_runtimes(void **state)
 	}
 }
 
+static void expect_name(struct trees *t, bool pod, const char *id, const char *want)
+{
+	char *name;
+
+	assert_int_equal((pod ? job_names_of_pod : job_names_of_container)(t->s.dir, id, &name), 0);
+	if (!want)
+		assert_null(name);
+	else
+		assert_string_equal(name, want);
+	free(name);
+}
+
+/* The same files, from ids to names. */
+static void names_of_ids(void **state)
+{
+	struct trees *t = *state;
+	struct scratch *s = &t->s;
+
+	scratch_write(s, "var/lib/docker/containers/" ID_A "/config.v2.json",
+		      "{\"ID\":\"" ID_A "\",\"Name\":\"/dtrain\"}");
+	scratch_write(s, "var/lib/docker/containers/broken/config.v2.json", "{\"Name\":");
+	scratch_write(s, "var/lib/docker/containers/odd/config.v2.json", "{\"Name\":\"a\\nb\"}");
+	scratch_write(s, "var/lib/docker/containers/empty/config.v2.json", "{\"Name\":\"/\"}");
+	scratch_write(s, "var/lib/containers/storage/overlay-containers/containers.json",
+		      "[{\"id\":\"" ID_B "\",\"names\":[7,\"\\u0001\",\"ptrain\"]}]");
+	scratch_write(s, "run/containerd/io.containerd.runtime.v2.task/default/mytask/config.json",
+		      "{\"linux\":{\"cgroupsPath\":\"/default/mytask\"}}");
+	scratch_write(s, "run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID_C "/config.json",
+		      "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"worker\"}}");
+	scratch_write(s, "var/log/pods/ml_train-0_" UID_NEW "/worker/0.log", "");
+	scratch_write(s, "var/log/pods/kube-system_etcd-n1_" UID_STATIC "/etcd/0.log", "");
+	scratch_write(s, "var/log/pods/a_b_c_" UID_OLD "/etcd/0.log", "");
+	expect_name(t, false, ID_A, "dtrain");
+	expect_name(t, false, ID_B, "ptrain");
+	expect_name(t, false, ID_C, "worker");
+	expect_name(t, false, "mytask", "mytask");
+	expect_name(t, false, "broken", NULL);
+	expect_name(t, false, "odd", NULL);
+	expect_name(t, false, "empty", NULL);
+	expect_name(t, false, "0123456789ab", NULL);
+	expect_name(t, true, UID_NEW, "ml/train-0");
+	expect_name(t, true, UID_STATIC, "kube-system/etcd-n1");
+	expect_name(t, true, UID_OLD, NULL);
+	expect_name(t, true, UID_SYSTEMD, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(names_of_runtimes, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_of_ids, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void test_names_do_not_speak(void **state)
 		const char *got;
 		size_t len = (size_t)snprintf(text, sizeof(text), "%s is read in vain", hostile[i]);
 
-		assert_int_equal(redact_add(r, NAME_PATH, hostile[i], strlen(hostile[i])), 0);
+		redact_add(r, NAME_PATH, hostile[i], strlen(hostile[i]));
 		got = redact_text(r, &a, text, len);
 		assert_true(strcmp(got, "<dir-1>/<file-1> is read in vain") == 0 ||
 			    strcmp(got, "<dir-1>/<file-2> is read in vain") == 0 ||

@@ -108,6 +108,50 @@ static void durations(void **state)
 	check(parse_duration, rows, NELEMS(rows));
 }
 
+static void ages(void **state)
+{
+	static const struct row rows[] = {
+		{"7d", 0, 7 * 86400000000000ULL},
+		{"0d", 0, 0},
+		{"12h", 0, 12 * 3600000000000ULL},
+		{"90s", 0, 90000000000},
+		{"106751d", 0, 106751 * 86400000000000ULL},
+		{"106752d", 0, INT64_MAX},
+		{"999999999999999999999d", 0, INT64_MAX},
+		{"2562048h", -ERANGE, 0},
+		{"0s", -ERANGE, 0},
+		{"1.5d", -EINVAL, 0},
+		{"d", -EINVAL, 0},
+		{"-1d", -EINVAL, 0},
+		{"7days", -EINVAL, 0},
+		{"", -EINVAL, 0},
+	};
+
+	check(parse_age, rows, NELEMS(rows));
+}
+
+static void sizes(void **state)
+{
+	static const struct row rows[] = {
+		{"0", 0, 0},
+		{"4096", 0, 4096},
+		{"64K", 0, 65536},
+		{"10M", 0, 10485760},
+		{"2G", 0, 2147483648},
+		{"1T", 0, 1099511627776},
+		{"16777215T", 0, 16777215ULL << 40},
+		{"16777216T", -ERANGE, 0},
+		{"1k", -EINVAL, 0},
+		{"1GB", -EINVAL, 0},
+		{"1.5G", -EINVAL, 0},
+		{"1 G", -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+		{"G", -EINVAL, 0},
+	};
+
+	check(parse_bytes, rows, NELEMS(rows));
+}
+
 static void pids(void **state)
 {
 	static const struct row rows[] = {
@@ -286,6 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(u64),	   cmocka_unit_test(durations),
+		cmocka_unit_test(ages),	   cmocka_unit_test(sizes),
 		cmocka_unit_test(pids),	   cmocka_unit_test(percents),
 		cmocka_unit_test(enums),   cmocka_unit_test(grouping),
 		cmocka_unit_test(quoting), cmocka_unit_test(human_figures),

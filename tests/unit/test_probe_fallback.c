@@ -4,7 +4,7 @@
 #include "plan_invent.h"
 
 static const struct plan_request full = {.level = LEVEL_FULL};
-static const struct plan_request all = {LEVEL_FULL, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true};
 
 /* With one hook missing: which groups are lost, and whether a run is refused. */
 static const struct {
@@ -51,6 +51,8 @@ static const struct {
 	{ROLE_DIRECT_FUSE, 0, true},
 	{ROLE_DIRECT_FUSE_END, 0, true},
 	{ROLE_FAULT_ADDRESS, 0, true},
+	{ROLE_CGROUP_MKDIR, 0, true},
+	{ROLE_CGROUP_RMDIR, 0, true},
 };
 
 /* A kernel whose plan wants the role. */

@@ -37,9 +37,14 @@ static const struct room {
 	{"cachemon/collector",
 	 "cachemon/base cachemon/access cachemon/job cachemon/account cachemon/capture bpf"},
 	{"cachemon/metrics", "cachemon/base cachemon/figures"},
+	{"cachemon/run", "cachemon/access cachemon/job cachemon/plan cachemon/store"},
 	{"cachemon/watch", "cachemon/base cachemon/access cachemon/figures cachemon/job "
 			   "cachemon/plan cachemon/account cachemon/store cachemon/capture "
-			   "cachemon/collector cachemon/metrics"},
+			   "cachemon/collector cachemon/metrics cachemon/run"},
+	{"cachemon/daemon",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan "
+	 "cachemon/account cachemon/db cachemon/store cachemon/capture cachemon/collector "
+	 "cachemon/run bpf"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},
@@ -79,8 +84,10 @@ static const struct room {
 	{"cachemon/doctor", "cachemon/base cachemon/plan cachemon/capture"},
 	{"cachemon/selftest", "cachemon/base"},
 	{"cachemon/cmd",
-	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan cachemon/capture "
-	 "cachemon/watch cachemon/store cachemon/figures advisor/rules advisor/llm/http "
+	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan "
+	 "cachemon/capture "
+	 "cachemon/watch cachemon/daemon cachemon/store cachemon/figures advisor/rules "
+	 "advisor/llm/http "
 	 "cachemon/model cachemon/render "
 	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
 	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "

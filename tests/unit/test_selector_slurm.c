@@ -35,14 +35,11 @@ static void slurm_without_cgroup(void **state)
 	static const char stepd[] = "/usr/sbin/slurmstepd-wlm", root[] = "0\t0\t0\t0";
 	static const char alice[] = "1000\t1000\t1000\t1000";
 	struct trees *t = *state;
-	struct selector_places places = t->places;
+	struct selector_places places = own_proc(t);
 	struct scratch *s = &t->s;
 	struct selector sel;
 	struct errtext err;
-	char proc[PATH_MAX];
 
-	places.proc_root = scratch_path(s, "proc", proc);
-	scratch_symlink(s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
 	scratch_write(s, "proc/self/status", "Name:\tx\nTgid:\t1\n");
 	process(s, 1, 0, root, "/sbin/init", "init");
 	process(s, 70, 1, root, stepd, "slurmstepd: [14.batch]    ");
@@ -92,13 +89,10 @@ static void user_of_a_cgroup(void **state)
 	static const char stepd[] = "/usr/sbin/slurmstepd-wlm", root[] = "0\t0\t0\t0";
 	static const char job[] = "v2/system.slice/slurmstepd.scope/job_7/cgroup.procs";
 	struct trees *t = *state;
-	struct selector_places places = t->places;
-	char proc[PATH_MAX];
+	struct selector_places places = own_proc(t);
 	struct selector s;
 	struct errtext err;
 
-	places.proc_root = scratch_path(&t->s, "proc", proc);
-	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
 	process(&t->s, 70, 1, root, stepd, "slurmstepd: [7.0]");
 	process(&t->s, 71, 70, "1000\t1000\t1000\t1000", "/bin/sh", "sh");
 	scratch_write(&t->s, job, "70\n71\n");
@@ -143,12 +137,10 @@ static void slurm_hints(void **state)
 #undef ENVIRON
 	};
 	struct trees *t = *state;
-	struct selector_places places = t->places;
-	char proc[PATH_MAX], path[PATH_MAX];
+	struct selector_places places = own_proc(t);
+	char path[PATH_MAX];
 	struct selector last;
 
-	places.proc_root = scratch_path(&t->s, "proc", proc);
-	scratch_symlink(&t->s, "proc/self/ns/cgroup", "cgroup:[4026531835]");
 	process(&t->s, 100, 1, "1000\t1000\t1000\t1000", "/usr/bin/python3", "python3");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct selector s;

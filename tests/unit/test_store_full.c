@@ -113,10 +113,69 @@ static void test_disk_full_and_free_again(void **state)
 	rmdir(scratch.dir);
 }
 
+/* Two runs in one transaction: neither loses anything but rows of the timeline. */
+static void test_batch_on_a_full_disk(void **state)
+{
+	const struct store_run run = test_run();
+	struct store *st[2];
+	struct ledger *l[2];
+	struct store_config c = {0};
+	struct scratch scratch = scratch_make();
+	struct errtext err;
+	char filler[300];
+	uint64_t n = 0;
+
+	if (!mount_small(scratch.dir)) {
+		rmdir(scratch.dir);
+		print_message("no mount namespace here: %s\n", strerror(errno));
+		skip();
+	}
+	c.path = scratch.db;
+	snprintf(filler, sizeof(filler), "%s/filler", scratch.dir);
+	if (store_open(&c, &st[0], &err) || store_open_beside(st[0], &st[1], &err))
+		fail_msg("%s", err.text);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ledger_new(NULL, &l[i]), 0);
+		assert_int_equal(store_begin(st[i], &run, &err), 0);
+	}
+	for (int round = 0; round < 5; round++) {
+		bool full = round >= 1 && round < 4;
+
+		if (round == 1)
+			fill(filler);
+		if (round == 4)
+			unlink(filler);
+		store_batch_begin(st[0]);
+		assert_int_equal(write_one(st[0], l[0], n, &err), 0);
+		assert_int_equal(write_one(st[1], l[1], n++, &err), 0);
+		assert_int_equal(store_batch_end(st[0], &err), full ? -ENOSPC : 0);
+		if (full)
+			assert_non_null(strstr(err.text, "no space left on the disk. Free some "
+							 "space there. The sums are kept"));
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_end(st[i], l[i], &(struct store_end){0}, &err), 0);
+		store_close(st[i]);
+		ledger_free(l[i]);
+	}
+	assert_true(is_sound(scratch.db));
+	assert_true(adds_up(scratch.db));
+	assert_int_equal(ask(scratch.db, "SELECT min(misses) FROM job WHERE slot = 1"),
+			 test_misses(n));
+	assert_int_equal(ask(scratch.db, "SELECT max(misses) FROM job WHERE slot = 1"),
+			 test_misses(n));
+	assert_int_equal(ask(scratch.db, "SELECT count(*) FROM run WHERE loss_intervals = 3"), 2);
+	assert_int_equal(ask(scratch.db, "SELECT count(*) FROM interval"), 4);
+	assert_int_equal(scratch_files(&scratch, true), 1);
+	umount(scratch.dir);
+	rmdir(scratch.dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_disk_full_and_free_again),
+		cmocka_unit_test(test_batch_on_a_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,10 +138,9 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 				     uint64_t deadline_ns, struct llm_answer *to,
 				     struct errtext *err)
 {
-	struct wire_shape shape = {q->config->api, q->config->json, false};
 	enum llm_outcome ret = LLM_ANSWERED;
 	unsigned int tries = 0;
-	bool again;
+	bool completion_tokens = false, again;
 
 	do {
 		_cleanup_free_ char *body = NULL;
@@ -150,7 +149,7 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 		struct outcome o;
 		uint64_t wait = 0;
 		uint32_t random = UINT32_MAX;
-		int e = wire_request(&shape, q->config->model, prompt, &body);
+		int e = wire_request(q->config, prompt, completion_tokens, &body);
 
 		look_at_clock(q, deadline_ns);
 		if (!e)
@@ -163,9 +162,8 @@ static enum llm_outcome ask_endpoint(struct question *q, const struct llm_prompt
 		outcome_of(q, &transport, &reply, &o);
 		transport_result_free(&transport);
 		/* Repeating with the other name of the limit, once, does not count as a retry. */
-		again = o.other_limit && !shape.completion_tokens &&
-			q->left_ns >= OUTCOME_LEFT_MIN_NS;
-		shape.completion_tokens |= again;
+		again = o.other_limit && !completion_tokens && q->left_ns >= OUTCOME_LEFT_MIN_NS;
+		completion_tokens |= again;
 		(void)!getentropy(&random, sizeof(random)); /* else the longest wait */
 		if (!again)
 			again = outcome_again(&o, ++tries, q->left_ns, random, &wait);
@@ -212,17 +210,4 @@ void llm_answer_free(struct llm_answer *a)
 {
 	free(a->text);
 	memset(a, 0, sizeof(*a));
-}
-
-int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt,
-		     char **ret_body, struct errtext *err)
-{
-	const struct wire_shape shape = {config->api, config->json, false};
-	int r = wire_request(&shape, config->model ? config->model : "", prompt, ret_body);
-
-	if (r)
-		return errtext_set(err, r,
-				   r == -EINVAL ? "the schema of the answer is not JSON"
-						: "no memory for the request");
-	return 0;
 }

@@ -46,7 +46,7 @@ struct llm_config {
 
 struct llm_prompt {
 	const char *system, *user;
-	const char *schema_name, *schema; /* JSON schema of the answer */
+	const char *schema_name, *schema; /* JSON schema of the answer, sent as it is */
 	unsigned int max_tokens;
 };
 
@@ -82,9 +82,5 @@ struct llm_answer {
 void llm_ask(const struct llm_config *config, const struct llm_prompt *prompt,
 	     struct llm_answer *ret);
 void llm_answer_free(struct llm_answer *a);
-
-/* The body of the first attempt, byte for byte; malloc'ed. */
-int llm_request_body(const struct llm_config *config, const struct llm_prompt *prompt,
-		     char **ret_body, struct errtext *err);
 
 #endif

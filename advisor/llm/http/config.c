@@ -126,17 +126,6 @@ int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struc
 	return 0;
 }
 
-enum llm_api endpoint_guess(const char *url)
-{
-	char host[256];
-
-	endpoint_host(url, host, sizeof(host));
-	return !strcasecmp(host, "api.anthropic.com") ||
-			       ends_in(url, strcspn(url, "?#"), "/messages")
-		       ? LLM_ANTHROPIC
-		       : LLM_OPENAI;
-}
-
 void endpoint_host(const char *url, char *ret, size_t size)
 {
 	_cleanup_url_ CURLU *u = curl_url();
@@ -168,9 +157,21 @@ const struct llm_text llm_texts[LLM_TEXTS_NR] = {
 	{"--llm-cert-key", "CACHEMON_LLM_CERT_KEY", PLACE(cert_key_file)},
 };
 
+/* The API of a URL, as far as can be known: Anthropic's by its host or the end of its path. */
+static enum llm_api guess_api(const char *url)
+{
+	char host[256];
+
+	endpoint_host(url, host, sizeof(host));
+	return !strcasecmp(host, "api.anthropic.com") ||
+			       ends_in(url, strcspn(url, "?#"), "/messages")
+		       ? LLM_ANTHROPIC
+		       : LLM_OPENAI;
+}
+
 static int choose_forms(struct llm_config *c, struct errtext *err)
 {
-	size_t api = c->url ? endpoint_guess(c->url) : LLM_OPENAI, json = LLM_JSON_SCHEMA;
+	size_t api = c->url ? guess_api(c->url) : LLM_OPENAI, json = LLM_JSON_SCHEMA;
 
 	if (c->api_name && parse_enum(c->api_name, llm_api_names, 2, &api))
 		return errtext_set(err, -EINVAL,

@@ -23,9 +23,6 @@ struct endpoint {
 /* -EINVAL with a text: not a URL, another scheme, or with a user name. */
 int endpoint_make(const char *url, enum llm_api api, struct endpoint *ret, struct errtext *err);
 
-/* The API of a URL, as far as can be known: Anthropic's by its host or the end of its path. */
-enum llm_api endpoint_guess(const char *url);
-
 /* The host of a URL, such as the target of a redirect; "": none. */
 void endpoint_host(const char *url, char *ret, size_t size);
 

@@ -58,39 +58,35 @@ static bool add_message(cJSON *messages, const char *role, const char *text)
 }
 
 /* How the model is made to answer in JSON. Anthropic's API supports a schema or nothing. */
-static bool add_format(cJSON *root, const struct wire_shape *shape, const char *name,
-		       const cJSON *schema)
+static bool add_format(cJSON *root, const struct llm_config *config,
+		       const struct llm_prompt *prompt)
 {
-	bool openai = shape->api == LLM_OPENAI;
-	cJSON *format, *copy;
+	bool openai = config->api == LLM_OPENAI;
+	cJSON *format;
 
-	if (shape->json == LLM_JSON_NONE || (!openai && shape->json != LLM_JSON_SCHEMA))
+	if (config->json == LLM_JSON_NONE || (!openai && config->json != LLM_JSON_SCHEMA))
 		return true;
 	if (!openai)
 		root = cJSON_AddObjectToObject(root, "output_config");
 	format = cJSON_AddObjectToObject(root, openai ? "response_format" : "format");
-	if (shape->json == LLM_JSON_OBJECT)
+	if (config->json == LLM_JSON_OBJECT)
 		return cJSON_AddStringToObject(format, "type", "json_object");
 	if (!cJSON_AddStringToObject(format, "type", "json_schema"))
 		return false;
 	if (openai) {
 		format = cJSON_AddObjectToObject(format, "json_schema");
-		if (!cJSON_AddStringToObject(format, "name", name) ||
+		if (!cJSON_AddStringToObject(format, "name", prompt->schema_name) ||
 		    !cJSON_AddTrueToObject(format, "strict"))
 			return false;
 	}
-	copy = cJSON_Duplicate(schema, true);
-	if (cJSON_AddItemToObject(format, "schema", copy))
-		return true;
-	cJSON_Delete(copy);
-	return false;
+	return cJSON_AddRawToObject(format, "schema", prompt->schema);
 }
 
-static bool fill_request(cJSON *root, const struct wire_shape *shape, const char *model,
-			 const struct llm_prompt *prompt, const cJSON *schema)
+static bool fill_request(cJSON *root, const struct llm_config *config,
+			 const struct llm_prompt *prompt, bool completion_tokens)
 {
-	bool openai = shape->api == LLM_OPENAI, told = shape->json == LLM_JSON_SCHEMA;
-	const char *limit = shape->completion_tokens ? "max_completion_tokens" : "max_tokens";
+	bool openai = config->api == LLM_OPENAI, told = config->json == LLM_JSON_SCHEMA;
+	const char *limit = completion_tokens ? "max_completion_tokens" : "max_tokens";
 	_cleanup_free_ char *system = NULL;
 	cJSON *messages;
 
@@ -100,7 +96,7 @@ static bool fill_request(cJSON *root, const struct wire_shape *shape, const char
 			    "schema:\n",
 		     told ? "" : prompt->schema) < 0)
 		system = NULL;
-	if (!system || !add_text(root, "model", model))
+	if (!system || !add_text(root, "model", config->model ?: ""))
 		return false;
 	if (!openai && (!cJSON_AddNumberToObject(root, limit, prompt->max_tokens) ||
 			!add_text(root, "system", system)))
@@ -109,20 +105,16 @@ static bool fill_request(cJSON *root, const struct wire_shape *shape, const char
 	return messages && (!openai || add_message(messages, "system", system)) &&
 	       add_message(messages, "user", prompt->user) &&
 	       (!openai || cJSON_AddNumberToObject(root, limit, prompt->max_tokens)) &&
-	       cJSON_AddFalseToObject(root, "stream") &&
-	       add_format(root, shape, prompt->schema_name, schema);
+	       cJSON_AddFalseToObject(root, "stream") && add_format(root, config, prompt);
 }
 
-int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
-		 char **ret_body)
+int wire_request(const struct llm_config *config, const struct llm_prompt *prompt,
+		 bool completion_tokens, char **ret_body)
 {
-	_cleanup_json_ cJSON *schema = parse_json(prompt->schema, strlen(prompt->schema));
 	_cleanup_json_ cJSON *root = cJSON_CreateObject();
 	char *body = NULL;
 
-	if (!cJSON_IsObject(schema))
-		return -EINVAL;
-	if (root && fill_request(root, shape, model, prompt, schema))
+	if (root && fill_request(root, config, prompt, completion_tokens))
 		body = cJSON_PrintUnformatted(root);
 	if (!body)
 		return -ENOMEM;

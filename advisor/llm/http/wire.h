@@ -9,15 +9,10 @@
 
 #include "advisor/llm/http/client.h"
 
-struct wire_shape {
-	enum llm_api api;
-	enum llm_json json;
-	bool completion_tokens; /* use "max_completion_tokens", because "max_tokens" was refused */
-};
-
-/* -EINVAL: the schema is not JSON. malloc'ed, NUL-terminated; always UTF-8 (escape_data()). */
-int wire_request(const struct wire_shape *shape, const char *model, const struct llm_prompt *prompt,
-		 char **ret_body);
+/* completion_tokens: use "max_completion_tokens", because "max_tokens" was refused. 0 or -ENOMEM.
+ * malloc'ed, NUL-terminated; always UTF-8 (escape_data()), if the schema is. */
+int wire_request(const struct llm_config *config, const struct llm_prompt *prompt,
+		 bool completion_tokens, char **ret_body);
 
 /* A server's error, in any of the known formats. */
 struct wire_error {
@@ -45,8 +40,8 @@ struct wire_reply {
 	struct wire_error error;
 };
 
-/* Parses the body of a reply with status 200; free ret in any case. -EBADMSG: not in the API's
- * format; -ENOMEM. */
+/* Parses the body of a reply with status 200; free ret in any case. -EBADMSG:
+ * not in the API's format; -ENOMEM. */
 int wire_reply_parse(enum llm_api api, const char *bytes, size_t len, struct wire_reply *ret);
 void wire_reply_free(struct wire_reply *r);
 

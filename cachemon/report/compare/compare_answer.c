@@ -60,7 +60,7 @@ static void fill_panel(struct arena *a, const struct compare_result *r,
 	const char *unit = compare_unit(r, row->metric);
 	bool seconds = strcmp(unit, "s") == 0;
 	const char *name =
-		seconds ? row->metric->label : pictures_text(a, "%s, %s", row->metric->label, unit);
+		seconds ? row->metric->label : arena_print(a, "%s, %s", row->metric->label, unit);
 
 	for (size_t i = 0; values && i < nr; i++)
 		values[i] = row->values ? row->values[i] : i ? row->b : row->a;
@@ -84,8 +84,8 @@ static const char *const *names_of(struct arena *a, const struct compare_model *
 		bool after = i >= nr[0];
 		const struct model *of = &m->side[after].runs[after ? i - nr[0] : i];
 
-		names[i] = pictures_text(a, "%s, run %" PRId64, after ? "after" : "before",
-					 of->run.id);
+		names[i] =
+			arena_print(a, "%s, run %" PRId64, after ? "after" : "before", of->run.id);
 	}
 	return names;
 }

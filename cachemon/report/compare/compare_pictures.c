@@ -18,11 +18,11 @@ const char *compare_id(struct arena *a, const char *name, size_t at)
 
 	letters[n] = '\0';
 	if (!at)
-		return pictures_text(a, "%s", name);
+		return arena_text(a, name);
 	/* Letters, as ids have no digits: 1 is b, 25 is z, 26 is ba. */
 	for (; at; at /= 26)
 		letters[--n] = (char)('a' + at % 26);
-	return pictures_text(a, "%s-%s", name, letters + n);
+	return arena_print(a, "%s-%s", name, letters + n);
 }
 
 /* 0: nothing is above 0. */
@@ -166,7 +166,7 @@ static const char *need_of(struct arena *a, const struct job_curve *c, bool afte
 	char says[512];
 
 	curve_say(c, says, sizeof(says));
-	return pictures_text(a, "%s: %s", after ? "After" : "Before", says);
+	return arena_print(a, "%s: %s", after ? "After" : "Before", says);
 }
 
 /* The maximum that was cached, if it is within the axis. */
@@ -178,8 +178,8 @@ static void add_present(struct arena *a, const struct job_curve *c, bool after, 
 	if (bytes < 0 || bytes > max)
 		return;
 	marks[(*nr)++] = (struct picture_mark){
-		bytes, pictures_text(a, "%s: present, %s", after ? "after" : "before",
-				     human_bytes((uint64_t)bytes).text)};
+		bytes, arena_print(a, "%s: present, %s", after ? "after" : "before",
+				   human_bytes((uint64_t)bytes).text)};
 }
 
 static const double *places(struct arena *a, const struct job_curve *const curves[2],
@@ -200,8 +200,8 @@ static const double *places(struct arena *a, const struct job_curve *const curve
 
 static const char *join_sentences(struct arena *a, const char *const says[2])
 {
-	return pictures_text(a, "%s%s%s", says[0] ? says[0] : "", says[0] && says[1] ? " " : "",
-			     says[1] ? says[1] : "");
+	return arena_print(a, "%s%s%s", says[0] ? says[0] : "", says[0] && says[1] ? " " : "",
+			   says[1] ? says[1] : "");
 }
 
 static void make_curve(struct arena *a, const struct model model[2],

@@ -41,6 +41,7 @@ static int write_comparison(const void *content, FILE *out)
 		return tree_finish(&t);
 	}
 	d = report_doc(c->options->format, out);
+	d.looks_like = c->options->looks_like;
 	compare_sections(&d, &c->model, c->options->format == REPORT_HTML);
 	return doc_end(&d);
 }

@@ -24,6 +24,7 @@ struct compare_options {
 	enum compare_per per;
 	enum report_format format;	      /* all except CSV and YAML */
 	const char *out_path;		      /* NULL: printed to out */
+	FILE *looks_like;		      /* as in a document (doc.h) */
 	const struct rule_dirs *rules;	      /* a site's; NULL: built-in only */
 	const struct progress_sink *progress; /* NULL: no listener */
 };

@@ -241,8 +241,8 @@ static bool name_part(const struct compare_model *m, size_t job, const struct pa
 	ret->id = compare_id(a, p->id, job);
 	ret->title = p->title;
 	if (m->nr_jobs > 1)
-		ret->title = pictures_text(a, "%.*s: %s", (int)name->len,
-					   name->data ? name->data : "", p->title);
+		ret->title = arena_print(a, "%.*s: %s", (int)name->len,
+					 name->data ? name->data : "", p->title);
 	return ret->id && ret->title;
 }
 

@@ -39,12 +39,12 @@ static void say_end(struct arena *a, struct picture *p)
 		return;
 	}
 	mark = arena_alloc(a, sizeof(*mark));
-	p->says = pictures_text(a, "Both charts have the same scales. This run ends at %s.",
-				picture_value(UNIT_SECONDS, end).s);
+	p->says = arena_print(a, "Both charts have the same scales. This run ends at %s.",
+			      picture_value(UNIT_SECONDS, end).s);
 	if (!mark)
 		return;
 	*mark = (struct picture_mark){
-		end, pictures_text(a, "the end, %s", picture_value(UNIT_SECONDS, end).s)};
+		end, arena_print(a, "the end, %s", picture_value(UNIT_SECONDS, end).s)};
 	p->marks = mark;
 	p->nr_marks = 1;
 }

@@ -12,6 +12,8 @@
 #include "cachemon/model/model.h"
 #include "cachemon/render/tree.h"
 
+struct evidence;
+
 void data_report(struct tree *t, const struct model *m);
 /* The object of all counts and ratios of a job, file or directory. */
 void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes);
@@ -20,6 +22,8 @@ void data_detail(struct tree *t, const struct model_job *job);
 void data_coverage(struct tree *t, const struct model_job *job, size_t at);
 /* "pattern": name, confidence and features of a file or a directory; null without an analysis. */
 void data_pattern(struct tree *t, const struct model *m, bool directory, int64_t id);
+/* A measured value, inside an open object. */
+void data_evidence(struct tree *t, const struct evidence *e);
 /* The identity of a run, inside an open object. */
 void data_run_head(struct tree *t, const struct model_run *run);
 /* Nanoseconds as seconds; null if absent. */

@@ -69,6 +69,19 @@ static void put_ceiling(struct tree *t, const struct analysis_job *a)
 	tree_end(t);
 }
 
+void data_evidence(struct tree *t, const struct evidence *e)
+{
+	tree_text(t, "metric", e->metric);
+	if (e->is_text)
+		tree_text(t, "value", e->value);
+	else if (e->value)
+		tree_number(t, "value", e->value);
+	else
+		tree_null(t, "value");
+	tree_text(t, "unit", e->unit);
+	tree_text(t, "scope", e->scope);
+}
+
 static void put_evidence(struct tree *t, const struct finding *f, int *number)
 {
 	tree_array(t, "evidence");
@@ -79,15 +92,7 @@ static void put_evidence(struct tree *t, const struct finding *f, int *number)
 		snprintf(id, sizeof(id), "E%d", ++*number);
 		tree_object(t, NULL);
 		tree_string(t, "id", id);
-		tree_text(t, "metric", e->metric);
-		if (e->is_text)
-			tree_text(t, "value", e->value);
-		else if (e->value)
-			tree_number(t, "value", e->value);
-		else
-			tree_null(t, "value");
-		tree_text(t, "unit", e->unit);
-		tree_text(t, "scope", e->scope);
+		data_evidence(t, e);
 		tree_end(t);
 	}
 	tree_end(t);

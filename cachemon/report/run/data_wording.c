@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "cachemon/report/run/data.h"
-#include "cachemon/base/escape.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
-
-/* Any bytes, because names were inserted. */
-static void put_text(struct tree *t, const char *key, const char *s)
-{
-	tree_text(t, key, s);
-}
-
-/* A user's note has the name of its file. */
-static void put_id(struct tree *t, const char *id)
-{
-	char text[160];
-
-	escape_inert_to(text, sizeof(text), id);
-	tree_string(t, NULL, text);
-}
 
 static void put_evidence(struct tree *t, const struct pack_evidence *e)
 {
 	tree_object(t, NULL);
 	tree_string(t, "key", e->key);
-	put_text(t, "metric", e->metric);
-	if (e->is_text)
-		put_text(t, "value", e->value);
-	else if (e->value)
-		tree_number(t, "value", e->value);
-	else
-		tree_null(t, "value");
-	put_text(t, "unit", e->unit);
-	put_text(t, "scope", e->scope);
-	put_text(t, "shown", e->shown);
+	data_evidence(t, &(struct evidence){.metric = e->metric,
+					    .unit = e->unit,
+					    .scope = e->scope,
+					    .value = e->value,
+					    .is_text = e->is_text});
+	tree_text(t, "shown", e->shown);
 	tree_string(t, "quality", *e->quality ? e->quality : NULL);
 	tree_end(t);
 }
@@ -43,17 +21,17 @@ static void put_statement(struct tree *t, const struct llm_statement *s)
 {
 	tree_object(t, NULL);
 	tree_string(t, "about", s->about ? s->about->id : NULL);
-	put_text(t, "subject", s->about ? s->about->subject : NULL);
-	put_text(t, "text", s->text);
+	tree_text(t, "subject", s->about ? s->about->subject : NULL);
+	tree_text(t, "text", s->text);
 	tree_array(t, "evidence");
 	for (size_t i = 0; i < s->nr_evidence; i++)
 		tree_string(t, NULL, s->evidence[i]->key);
 	tree_end(t);
 	tree_array(t, "notes");
 	for (size_t i = 0; i < s->nr_notes; i++)
-		put_id(t, s->notes[i]->id);
+		tree_text(t, NULL, s->notes[i]->id);
 	tree_end(t);
-	put_text(t, "action", s->action ? s->action->text : NULL);
+	tree_text(t, "action", s->action ? s->action->text : NULL);
 	tree_string(t, "action_note", s->action ? s->action->note_id : NULL);
 	tree_string(t, "confidence", wording_confidence_names[s->confidence]);
 	tree_end(t);
@@ -88,15 +66,15 @@ void data_wording(struct tree *t, const struct wording *w)
 	}
 	tree_object(t, "wording");
 	tree_string(t, "outcome", w->outcome);
-	put_text(t, "reason", w->skipped);
-	put_text(t, "question", w->question);
+	tree_text(t, "reason", w->skipped);
+	tree_text(t, "question", w->question);
 	if (w->question && !w->skipped)
 		tree_bool(t, "answered", w->checked.answered);
 	else
 		tree_null(t, "answered");
 	tree_string(t, "api", w->api);
-	put_text(t, "host", w->host);
-	put_text(t, "model", w->model);
+	tree_text(t, "host", w->host);
+	tree_text(t, "model", w->model);
 	tree_string(t, "prompt_sha256", w->prompt_sha256);
 	tree_string(t, "asked", w->asked_ns.known ? show_rfc3339(w->asked_ns.value).s : NULL);
 	tree_opt_int(t, "duration_ns", w->duration_ns);
@@ -104,7 +82,7 @@ void data_wording(struct tree *t, const struct wording *w)
 	tree_opt_int(t, "tokens_out", w->tokens_out);
 	tree_opt_int(t, "attempts", w->attempts);
 	tree_bool(t, "redacted", w->redacted);
-	put_text(t, "warning", w->warning);
+	tree_text(t, "warning", w->warning);
 	put_said(t, w);
 	tree_end(t);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/report/run/pictures.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-
 enum { SERIES_MAX = 5 };
 
 _Static_assert(WINDOW_SIZES <= (int)BARS_MAX && READ_SIZES <= (int)BARS_MAX, "bars have room");
@@ -110,7 +107,7 @@ bool pictures_windows(struct arena *a, const struct counts *c, struct bars *ret,
 					 .tone = TONE_AHEAD};
 	ret->nr = WINDOW_SIZES;
 	for (int i = 0; i < WINDOW_SIZES; i++)
-		ret->names[i] = pictures_text(a, "%s", sizes_window_name(i).text);
+		ret->names[i] = arena_text(a, sizes_window_name(i).text);
 	return sizes_windows(c, ret->values);
 }
 
@@ -120,7 +117,7 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 	char says[256];
 
 	sizes_say_reads(&d->advice, says, sizeof(says));
-	*ret_shown = (struct bars_shown){.says = pictures_text(a, "%s", says),
+	*ret_shown = (struct bars_shown){.says = arena_text(a, says),
 					 .axis = "bytes requested per call",
 					 .series = "calls",
 					 .mark = sizes_calls_mark(&d->advice),
@@ -128,7 +125,7 @@ void pictures_reads(struct arena *a, const struct model_detail *d, struct bars *
 					 .tone = TONE_HIT};
 	ret->nr = READ_SIZES;
 	for (int i = 0; i < READ_SIZES; i++)
-		ret->names[i] = pictures_text(a, "%s", sizes_read_name(i).text);
+		ret->names[i] = arena_text(a, sizes_read_name(i).text);
 	sizes_reads(d, ret->values);
 }
 
@@ -144,8 +141,7 @@ void pictures_waits(struct arena *a, const struct model_waits *w, const struct c
 		.tone = TONE_STALL};
 	ret->nr = WAIT_BUCKETS;
 	for (int i = 0; i < WAIT_BUCKETS; i++) {
-		ret->names[i] =
-			pictures_text(a, "%s", human_duration((uint64_t)counter_wait_ns(i)).text);
+		ret->names[i] = arena_text(a, human_duration((uint64_t)counter_wait_ns(i)).text);
 		ret->values[i] = (double)w->sleeps[i];
 	}
 }
@@ -178,23 +174,4 @@ struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first
 					 .nr = nr},
 				.panels = panel,
 				.nr_panels = 1};
-}
-
-const char *pictures_text(struct arena *a, const char *fmt, ...)
-{
-	char *text = NULL;
-	const char *ret = NULL;
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (len < 0) {
-		a->failed = true;
-		return NULL;
-	}
-	ret = arena_bytes(a, text, (size_t)len).data;
-	free(text);
-	return ret;
 }

@@ -47,8 +47,4 @@ void pictures_waits(struct arena *a, const struct model_waits *w, const struct c
 struct picture pictures_bars(struct arena *a, const struct bars *b, size_t first, size_t nr,
 			     const struct bars_shown *shown);
 
-/* Formatted text in the arena; NULL: no memory. */
-const char *pictures_text(struct arena *a, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 #endif

@@ -14,7 +14,8 @@
 /* The share of the bytes that the tasks read above which a sentence mentions it. */
 enum { OUTSIDE_LEAST_BYTES = 1 << 20, OUTSIDE_SHARE_MIN = 10 /* percent */ };
 
-char *prose_cut(char *text, size_t max)
+/* Truncates in place to max bytes, at the end of a word if possible. NULL stays. */
+static char *cut(char *text, size_t max)
 {
 	size_t at = max - strlen("...");
 
@@ -31,7 +32,7 @@ char *prose_cut(char *text, size_t max)
 
 char *prose_name(const struct bytes *name, size_t max)
 {
-	return prose_cut(escape_inert_copy(name->data, name->len), max);
+	return cut(escape_inert_copy(name->data, name->len), max);
 }
 
 /* Where a sentence may end: at a full stop, or at a colon that no word follows. */

@@ -15,8 +15,6 @@
 enum { PROSE_NAME_MAX = 60 };
 /* Two lines of a terminal, minus the text before them. */
 enum { PROSE_TWO_LINES = 148 };
-/* Truncates in place to max bytes, at the end of a word if possible. NULL stays. */
-char *prose_cut(char *text, size_t max);
 /* Escaped, to be freed; NULL: no memory. */
 char *prose_name(const struct bytes *name, size_t max);
 /* The first sentences of what to do, as many as are useful, without backticks; to be freed. It is

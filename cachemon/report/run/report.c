@@ -190,6 +190,7 @@ static int write_doc(const struct report_options *o, const struct model *m, FILE
 	if (o->brief)
 		return write_screen(o, m, out);
 	d = report_doc(o->format, out);
+	d.looks_like = o->looks_like;
 	if (o->advise)
 		sections_advise(&d, m);
 	else

@@ -39,6 +39,7 @@ struct report_options {
 	const char *job; /* NULL: all */
 	enum report_format format;
 	const char *out_path; /* a file that appears completely or not at all; NULL: to out */
+	FILE *looks_like;     /* as in a document (doc.h) */
 	size_t files;	      /* number listed per job */
 	const struct rule_dirs *rules; /* a site's; NULL: built-in only */
 	bool advise;		       /* only the fixes, in full */

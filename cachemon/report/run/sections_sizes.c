@@ -73,7 +73,7 @@ static void put_distances(struct doc *d, struct arena *a, const struct job_curve
 
 	curve_distances(&c->curve, b.values);
 	for (int i = 0; i < CURVE_DISTANCES; i++)
-		b.names[i] = pictures_text(
+		b.names[i] = arena_print(
 			a, "%s",
 			human_bytes((UINT64_C(1) << i) * (uint64_t)c->facts.page_size_bytes).text);
 	while (b.nr > 1 && !(b.values[b.nr - 2] > 0))
@@ -125,7 +125,7 @@ static const char *file_title(struct arena *a, const struct model_file *f)
 {
 	char *name = f->path.data ? escape_inert_copy(f->path.data, f->path.len) : NULL;
 	const char *ret =
-		pictures_text(a, "Lengths of waits for %s", name ? name : "a file without a name");
+		arena_print(a, "Lengths of waits for %s", name ? name : "a file without a name");
 
 	free(name);
 	return ret;
@@ -165,7 +165,7 @@ static void put_file_waits(struct doc *d, struct arena *a, const struct model_jo
 				 f->waits.absent);
 		else
 			put_wait_bars(d, a, &f->waits, &f->counts,
-				      pictures_text(a, "wait-lengths-%d", i + 1), title);
+				      arena_print(a, "wait-lengths-%d", i + 1), title);
 	}
 }
 

@@ -70,11 +70,11 @@ static const char *epoch_name(struct arena *a, const struct model_epochs *e, siz
 	const char *ret;
 
 	if (!e->marked)
-		return pictures_text(a, "%zu", i + 1);
+		return arena_print(a, "%zu", i + 1);
 	if (!name->data)
 		return "before the first mark";
 	inert = escape_inert_copy(name->data, name->len);
-	ret = pictures_text(a, "%s", inert ? inert : "-");
+	ret = arena_text(a, inert ? inert : "-");
 	free(inert);
 	return ret;
 }

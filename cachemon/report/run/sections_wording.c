@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cachemon/base/cleanup.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
@@ -52,12 +50,10 @@ const char *wording_line(struct wording *w)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	_cleanup_free_ char *text = NULL;
 
 	if (out)
 		say_line(out, w, false);
-	text = text_end(&b);
-	return text ? arena_bytes(&w->arena, text, b.len).data : NULL;
+	return text_end_in(&b, &w->arena);
 }
 
 /* "[E1, E4; prefetch-waste]": the evidence of a statement. */
@@ -135,18 +131,16 @@ static void put_spent(struct doc *d, const struct wording *w)
 
 void sections_wording_line(struct doc *d, const struct wording *w)
 {
+	size_t len = w->skipped ? strlen(w->skipped) : 0;
+	bool ended = len && strchr(".?!", w->skipped[len - 1]);
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	char *text;
 
-	if (out)
+	if (out) {
 		say_line(out, w, true);
-	text = text_end(&b);
-	if (!text)
-		d->failed = true;
-	else
-		doc_para(d, b.len && strchr(".?!", text[b.len - 1]) ? "%s" : "%s.", text);
-	free(text);
+		fputs(ended ? "" : ".", out);
+	}
+	doc_para_text(d, text_end(&b));
 }
 
 void sections_wording_end(struct doc *d, const struct wording *w)

@@ -259,9 +259,9 @@ static void make_picture(struct arena *a, struct runs_trend *t, size_t at)
 	t->picture = (struct picture){
 		.id = compare_id(a, "trend", at),
 		.title = "From run to run",
-		.says = pictures_text(a, "%zu runs, number %lld to %lld, the oldest on the left.",
-				      t->nr, (long long)t->jobs[0]->run->id,
-				      (long long)t->jobs[t->nr - 1]->run->id),
+		.says = arena_print(a, "%zu runs, number %lld to %lld, the oldest on the left.",
+				    t->nr, (long long)t->jobs[0]->run->id,
+				    (long long)t->jobs[t->nr - 1]->run->id),
 		.axis = {.name = "run of the job",
 			 .unit = UNIT_COUNT,
 			 .kind = AXIS_PLACES,

@@ -80,8 +80,8 @@ static int write_report(const struct runs_options *o, const char *dir, struct ru
 					.format = REPORT_HTML,
 					.files = REPORT_FILES_DEFAULT,
 					.rules = o->rules};
-	const char *name = pictures_text(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
-					 j->run->id, j->job->slot);
+	const char *name = arena_print(&m->arena, "run-%" PRId64 "-job-%" PRId64 ".html",
+				       j->run->id, j->job->slot);
 	_cleanup_free_ char *path = NULL;
 	int ret;
 

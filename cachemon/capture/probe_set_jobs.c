@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many jobs at once: which cgroups belong to which of them. */
+#include "cachemon/capture/probe_set_impl.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each CPU looks for the job of its task at the next event. */
+static void table_changed(struct probe_set *set)
+{
+	struct shared *shared = &set->skel->bss->shared;
+
+	if (!__atomic_add_fetch(&shared->job_table, 1, __ATOMIC_SEQ_CST))
+		__atomic_add_fetch(&shared->job_table, 1, __ATOMIC_SEQ_CST);
+	if (set->started)
+		probe_set_move_epoch(set, 2);
+}
+
+static int forget_cgroups(const struct probe_set *set, uint32_t job)
+{
+	int fd = bpf_map__fd(set->skel->maps.job_cgroups), r = 0;
+	struct job_cgroup key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	uint32_t of;
+
+	while (more && !r) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (!bpf_map_lookup_elem(fd, &key, &of) && of == job &&
+		    bpf_map_delete_elem(fd, &key))
+			r = -errno;
+		key = next;
+	}
+	return r;
+}
+
+/* Nothing of the job that had the slot before. */
+static int clear_facts(const struct probe_set *set, uint32_t slot)
+{
+	struct job_row *rows = calloc(set->nr_cpus, sizeof(*rows));
+	int r;
+
+	if (!rows)
+		return -ENOMEM;
+	r = bpf_map_update_elem(bpf_map__fd(set->skel->maps.jobs), &slot, rows, BPF_ANY) ? -errno
+											 : 0;
+	free(rows);
+	return r;
+}
+
+static int name_cgroups(const struct probe_set *set, uint32_t job, const struct cgroup_ref *cgroups,
+			size_t nr)
+{
+	int fd = bpf_map__fd(set->skel->maps.job_cgroups);
+
+	for (size_t i = 0; i < nr; i++) {
+		struct job_cgroup key = {.id = cgroups[i].id,
+					 .hierarchy = JOB_BY_V2 + cgroups[i].kind};
+
+		if (bpf_map_update_elem(fd, &key, &job, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
+			size_t nr, struct errtext *err)
+{
+	struct shared *shared = &set->skel->bss->shared;
+	uint32_t job = slot | (uint32_t)++set->job_nr[slot] << 16;
+	int r = clear_facts(set, slot);
+
+	shared->slots[slot].evicted_pages = 0;
+	__atomic_store_n(&shared->slots[slot].job, job, __ATOMIC_SEQ_CST);
+	if (shared->slots_end <= slot)
+		shared->slots_end = slot + 1;
+	if (!r)
+		r = probe_set_rest_row(bpf_map__fd(set->skel->maps.rows_a), slot);
+	if (!r)
+		r = probe_set_rest_row(bpf_map__fd(set->skel->maps.rows_b), slot);
+	if (!r)
+		r = name_cgroups(set, job, cgroups, nr);
+	table_changed(set);
+	if (!r)
+		return 0;
+	probe_set_job_end(set, slot);
+	return errtext_set(err, r, "cannot add a job: %s", strerror(-r));
+}
+
+int probe_set_job_end(struct probe_set *set, uint32_t slot)
+{
+	struct shared *shared = &set->skel->bss->shared;
+	int r = forget_cgroups(set, shared->slots[slot].job), end;
+
+	__atomic_store_n(&shared->slots[slot].job, 0, __ATOMIC_SEQ_CST);
+	while (shared->slots_end > 1 && !shared->slots[shared->slots_end - 1].job)
+		shared->slots_end--;
+	table_changed(set);
+	end = probe_set_grace_period(set);
+	return r ? r : end;
+}

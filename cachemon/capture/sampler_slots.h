@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many jobs at once: which job has which slot, and a sample of each from one drain. For a sampler
+ * of a set with many jobs. A slot is free again after the last sample of its job.
+ */
+#ifndef SAMPLER_SLOTS_H
+#define SAMPLER_SLOTS_H
+
+#include "cachemon/capture/sampler.h"
+
+/* In the sample the job is the watched one, and the others are everything else. */
+struct slot_sample {
+	uint32_t slot;
+	bool last; /* the job has ended */
+	struct sample sample;
+};
+
+/* Tasks in these cgroups and below them belong to a new job. -ENOSPC: there are as many jobs as the
+ * set can have. */
+int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
+			uint32_t *ret_slot, struct errtext *err);
+/* The next sample is the job's last one. */
+void sampler_slots_end(struct sampler *s, uint32_t slot);
+
+/* As sampler_take(), a sample for each job in *ret, borrowed until the next call. They have no
+ * names of files without counts, no evictors, references or lengths of waits. */
+int sampler_slots_take(struct sampler *s, bool last, const struct slot_sample **ret, size_t *ret_nr,
+		       struct errtext *err);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cachemon/access/mountinfo.h"
+#include "cachemon/access/paths.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
+#include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/usage.h"
+#include "cachemon/daemon/follow.h"
+#include "cachemon/daemon/node.h"
+#include "cachemon/daemon/node_config.h"
+#include "cachemon/job/selector.h"
+
+/* How often the loop looks whether a job's cgroup is gone. */
+#define LOOK_NS 1000000000ULL
+
+enum { JOBS_MAX = 255 };
+
+enum {
+	OPT_CONFIG = 256,
+	OPT_DB,
+	OPT_JOB,
+	OPT_INTERVAL,
+};
+
+struct options {
+	const char *config, *db;
+	const char *jobs[JOBS_MAX];
+	unsigned int nr_jobs;
+	uint64_t interval_ns;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	enum selector_request request;
+	struct errtext err;
+	const char *name;
+
+	switch (key) {
+	case OPT_CONFIG:
+		o->config = usage_value(state, "--config", arg);
+		return 0;
+	case OPT_DB:
+		o->db = usage_value(state, "--db", arg);
+		return 0;
+	case OPT_JOB:
+		usage_value(state, "--job", arg);
+		if (selector_of_job(arg, &request, &name, &err))
+			usage_error(state, "%s", err.text);
+		if (request == SELECTOR_NAME || request == SELECTOR_PID)
+			usage_reject(state, "--job", arg,
+				     "a cgroup: slurm:ID, unit:NAME, container:NAME, pod:NS/NAME, "
+				     "vm:NAME or cgroup:PATH");
+		if (o->nr_jobs == JOBS_MAX)
+			usage_error(state, "--job: at most %d jobs can be watched at once",
+				    JOBS_MAX);
+		o->jobs[o->nr_jobs++] = arg;
+		return 0;
+	case OPT_INTERVAL:
+		o->interval_ns = usage_interval(state, arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct option_spec options[] = {
+	OPTION("config", OPT_CONFIG, "FILE", VALUE_FILE, "Settings of the node, in YAML"),
+	OPTION("db", OPT_DB, "FILE", VALUE_FILE, "Database, instead of the one in the settings"),
+	OPTION("job", OPT_JOB, "NAME", VALUE_JOB,
+	       "Watch only this job; repeat it for more: slurm:ID, unit:NAME, container:NAME|ID, "
+	       "pod:NS/NAME, vm:NAME or cgroup:PATH"),
+	OPTION("interval", OPT_INTERVAL, "DUR", VALUE_DURATION,
+	       "Length of an interval, 100ms to 1h, instead of the one in the settings"),
+	OPTIONS_END,
+};
+
+static const struct example examples[] = {
+	{"cachemon daemon --config /etc/cachemon/node.yaml",
+	 "Watch all jobs of this machine that the settings select"},
+	{"cachemon daemon --job unit:nginx --job unit:postgresql",
+	 "Watch two services at once, until a signal ends it"},
+	{0},
+};
+
+const struct verb_spec daemon_spec = {
+	.name = "daemon",
+	.help = "watch many jobs of this machine at once, in the foreground",
+	.operand = VALUE_NONE,
+	.examples = examples,
+	.options = options,
+	.notes = "Without --job it finds the jobs of Slurm, of container runtimes, Kubernetes and "
+		 "libvirt by their cgroups, as soon as these are made; the settings select among "
+		 "them.\n\nThe database has a run for each job, so report, top, compare and runs "
+		 "work as "
+		 "after 'cachemon watch'. Each job is counted exactly, whatever that costs; "
+		 "references, traces and the processes that evict are not recorded. It needs Linux "
+		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
+		 "end all runs and the daemon. If it is killed, each run has all intervals that "
+		 "were written.",
+	.run = cmd_daemon,
+	.measures = true,
+};
+
+static void complain(void *context, const char *job, const char *text)
+{
+	(void)context;
+	fprintf(stderr, "cachemon: %s: %s\n", job, text);
+}
+
+static int resolve(const char *job, struct selector *ret, struct errtext *err)
+{
+	struct selector_places places = {.proc_root = "/proc"};
+	enum selector_request request;
+	struct mountinfo mounts;
+	const char *name;
+	int r = selector_of_job(job, &request, &name, err);
+
+	if (r)
+		return r;
+	r = mountinfo_read("/proc/self/mountinfo", &mounts);
+	if (r)
+		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
+	places.mounts = &mounts;
+	r = selector_resolve(&places, request, name, ret, err);
+	mountinfo_free(&mounts);
+	return r;
+}
+
+/* All names are looked up before anything is loaded. */
+static int resolve_all(const struct options *o, struct selector *selectors, struct errtext *err)
+{
+	for (unsigned int i = 0; i < o->nr_jobs; i++) {
+		int r = resolve(o->jobs[i], &selectors[i], err);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int begin_all(const struct options *o, struct node *node, struct selector *selectors,
+		     struct errtext *err)
+{
+	for (unsigned int i = 0; i < o->nr_jobs; i++) {
+		struct cgroup_ref cgroup = selectors[i].cgroup;
+		uint32_t slot;
+		int r;
+
+		fprintf(stderr, "cachemon: watching %s\n", selectors[i].text);
+		r = node_job_begin(node, &selectors[i], &cgroup, 1, &slot, err);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Whether jobs are left. */
+static bool end_gone(struct node *node)
+{
+	struct node_job job;
+	bool left = false;
+
+	for (size_t i = 0; node_job(node, i, &job); i++) {
+		if (job.gone)
+			node_job_end(node, job.slot);
+		else
+			left = true;
+	}
+	return left;
+}
+
+/* The loop waits for these and for the time. */
+struct waits {
+	int signal_fd;
+	struct follow *follow; /* NULL: only the jobs that were named are watched */
+};
+
+static bool say_failed(bool *said, int r, const struct errtext *err)
+{
+	if (r && !*said)
+		cmd_say(err->text);
+	*said = r;
+	return r;
+}
+
+/* Until a signal, or until no named job is left. Returns whether the last interval was written. */
+static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
+{
+	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
+			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN}};
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0;
+	bool left = true, failed = false;
+	struct errtext err;
+
+	while (left) {
+		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns;
+
+		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
+		    p[0].revents)
+			break;
+		if (w->follow)
+			look_ns = follow_work(w->follow);
+		else
+			left = end_gone(node);
+		now = clock_now_ns();
+		if (!w->follow)
+			look_ns = now + LOOK_NS;
+		if (now < next_ns && left)
+			continue;
+		say_failed(&failed, node_sample(node, &err), &err);
+		next_ns += interval_ns;
+		if (next_ns < now)
+			next_ns = now + interval_ns;
+	}
+	return !failed;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int watch_node(const struct options *o, const struct node_config *config,
+		      struct selector *selectors)
+{
+	const struct retention_policy retention = {
+		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
+		config->rollup.quarters_ns};
+	const struct node_options node_options = {.db = o->db ?: config->database,
+						  .jobs = JOBS_MAX,
+						  .interval_ns =
+							  o->interval_ns ?: config->interval_ns,
+						  .retention = o->config ? &retention : NULL,
+						  .complain = complain};
+	_cleanup_close_ int signal_fd = open_signals();
+	struct waits waits = {.signal_fd = signal_fd};
+	struct node *node = NULL;
+	struct errtext err;
+	bool written = false;
+	int r = resolve_all(o, selectors, &err);
+
+	if (!r)
+		r = node_new(&node_options, &node, &err);
+	if (!r && !o->nr_jobs)
+		r = follow_new(node, config, cmd_say, &waits.follow, &err);
+	if (!r)
+		r = begin_all(o, node, selectors, &err);
+	if (!r)
+		written = loop(node, node_options.interval_ns, &waits);
+	else
+		cmd_say(err.text);
+	follow_free(waits.follow);
+	if (node_free(node, &err)) {
+		cmd_say(err.text);
+		written = false;
+	}
+	return written ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_daemon(int argc, char **argv)
+{
+	struct options o = {.config = NULL};
+	struct selector *selectors;
+	struct node_config config;
+	struct errtext err;
+	int r, status;
+
+	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
+	r = o.config ? node_config_load(o.config, &config, &err)
+		     : node_config_parse("", "", 0, &config, &err);
+	selectors = r ? NULL : calloc(JOBS_MAX, sizeof(*selectors));
+	if (selectors) {
+		for (unsigned int i = 0; i < o.nr_jobs; i++)
+			selectors[i].cgroup.fd = -1;
+		status = watch_node(&o, &config, selectors);
+		for (unsigned int i = 0; i < o.nr_jobs; i++)
+			selector_free(&selectors[i]);
+		free(selectors);
+	} else {
+		cmd_say(r ? err.text : "out of memory");
+		status = EXIT_FAILED;
+	}
+	node_config_free(&config);
+	return status;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/daemon/follow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cachemon/access/mountinfo.h"
+#include "cachemon/base/clock.h"
+#include "cachemon/capture/birth_ring.h"
+#include "cachemon/daemon/discover.h"
+
+struct follow {
+	struct node *node;
+	follow_say *say;
+	struct birth_ring *ring;
+	struct discover *discover;
+	bool failed; /* the last walk; said once */
+};
+
+static const enum selector_request requests[] = {
+	[FIND_SLURM] = SELECTOR_SLURM,
+	[FIND_UNIT] = SELECTOR_UNIT,
+	[FIND_CONTAINER] = SELECTOR_CONTAINER,
+	[FIND_POD] = SELECTOR_POD,
+	[FIND_VM] = SELECTOR_VM,
+};
+
+static int resolve(const struct discover_job *job, struct selector *ret, struct errtext *err)
+{
+	struct selector_places places = {.proc_root = "/proc"};
+	struct mountinfo mounts;
+	int r = mountinfo_read("/proc/self/mountinfo", &mounts);
+
+	if (r)
+		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
+	places.mounts = &mounts;
+	r = selector_resolve(&places, requests[job->kind], job->id, ret, err);
+	mountinfo_free(&mounts);
+	return r;
+}
+
+static void on_appeared(void *arg, struct discover_job *job)
+{
+	struct selector selector = {.cgroup.fd = -1};
+	struct follow *f = arg;
+	struct errtext err, text;
+	uint32_t slot = 0;
+	int r = resolve(job, &selector, &err);
+
+	if (!r) {
+		errtext_set(&text, 0, "watching %s", selector.text);
+		r = node_job_begin(f->node, &selector, job->cgroups, job->nr_cgroups, &slot, &err);
+	}
+	if (r)
+		errtext_set(&text, r, "%s:%s is not watched: %s", find_kind_name(job->kind),
+			    job->id, err.text);
+	else
+		job->data = slot;
+	selector_free(&selector);
+	f->say(text.text);
+}
+
+/* One of its cgroups is enough: all its tasks are in it. */
+static void on_changed(void *arg, struct discover_job *job)
+{
+	(void)arg;
+	(void)job;
+}
+
+static void on_gone(void *arg, struct discover_job *job)
+{
+	struct follow *f = arg;
+
+	if (job->data)
+		node_job_end(f->node, job->data);
+}
+
+int follow_new(struct node *n, const struct node_config *config, follow_say *say,
+	       struct follow **ret, struct errtext *err)
+{
+	static const struct discover_places places = {"/proc/self/mountinfo", "/proc/self/cgroup",
+						      ""};
+	static const struct discover_events events = {on_appeared, on_changed, on_gone};
+	struct follow *f = calloc(1, sizeof(*f));
+	int r = f ? discover_new(&places, config, &events, f, &f->discover) : -ENOMEM;
+
+	if (!r) {
+		f->node = n;
+		f->say = say;
+		r = node_births(n, discover_birth, f->discover, &f->ring);
+	}
+	if (!r) {
+		*ret = f;
+		return 0;
+	}
+	follow_free(f);
+	return errtext_set(err, r, "cannot follow the cgroups of this machine: %s", strerror(-r));
+}
+
+void follow_free(struct follow *f)
+{
+	if (!f)
+		return;
+	birth_ring_free(f->ring);
+	discover_free(f->discover);
+	free(f);
+}
+
+int follow_fd(const struct follow *f)
+{
+	return birth_ring_fd(f->ring);
+}
+
+uint64_t follow_work(struct follow *f)
+{
+	struct errtext text;
+	uint64_t due_ns;
+	int r;
+
+	birth_ring_consume(f->ring);
+	r = discover_settle(f->discover, birth_ring_dropped(f->ring), clock_now_ns(), &due_ns);
+	if (r && !f->failed) {
+		errtext_set(&text, r, "cannot read the cgroups of this machine: %s", strerror(-r));
+		f->say(text.text);
+	}
+	f->failed = r;
+	return due_ns;
+}

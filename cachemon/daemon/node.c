@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/daemon/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cachemon/access/mountinfo.h"
+#include "cachemon/account/ledger.h"
+#include "cachemon/account/passes.h"
+#include "cachemon/base/clock.h"
+#include "cachemon/capture/map_memory.h"
+#include "cachemon/capture/sampler_slots.h"
+#include "cachemon/collector/machine_facts.h"
+#include "cachemon/plan/machine_plan.h"
+#include "cachemon/run/run_describe.h"
+#include "cachemon/store/store.h"
+
+struct job {
+	struct selector selector; /* .text NULL: the slot has no job */
+	bool limits_memory;
+	struct ledger *ledger;
+	struct store *store;
+	struct machine_facts *machine; /* NULL: there was no memory for it */
+	uint64_t started_ns;	       /* CLOCK_REALTIME, the moment of start_ns */
+	uint64_t start_ns, last_ns;    /* CLOCK_MONOTONIC */
+	bool begun, last;
+	bool complained;
+};
+
+struct node {
+	struct node_options o;
+	struct kernel_caps caps;
+	struct probe_plan plan;
+	struct probe_set *set;
+	struct sampler *sampler;
+	struct store *anchor;	     /* keeps the database open while no job runs */
+	struct retention *retention; /* NULL: all runs are kept */
+	struct job *jobs;	     /* by slot; the first is unused */
+};
+
+/* A node has many small jobs. A file without room for a row counts for its directory. */
+static struct ledger_limits job_limits(void)
+{
+	struct ledger_limits l = ledger_limits_default();
+
+	l.files = 1024;
+	l.directories = 512;
+	l.path_bytes = 1 << 18;
+	l.distinct = 1 << 16;
+	l.advice = 256;
+	l.interference = 64;
+	l.active = 64;
+	l.active_directories = 32;
+	return l;
+}
+
+static int open_probes(struct node *n, struct errtext *err)
+{
+	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = true, .births = true};
+	struct probe_set_config config = {.caps = &n->caps, .jobs = n->o.jobs};
+	int r = machine_plan_viable(&request, &n->caps, &n->plan, err);
+
+	if (r)
+		return r;
+	config.ram_bytes = n->caps.ram_bytes;
+	config.nr_cpus = n->caps.nr_cpus;
+	for (int kind = 0; kind < CGROUP_KINDS; kind++)
+		config.job_hierarchies |= 1U << kind;
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+			     n->caps.memlock_binds == CAPS_YES, true, err);
+	if (!r)
+		r = probe_set_new(&config, &n->plan, &n->set, err);
+	if (!r)
+		r = sampler_new(n->set, &n->sampler, err);
+	if (r)
+		return r;
+	probe_set_start(n->set);
+	r = probe_set_reads(n->set, true);
+	return r ? errtext_set(err, r, "cannot count reads: %s", strerror(-r)) : 0;
+}
+
+static int open_all(struct node *n, struct errtext *err)
+{
+	const struct store_config config = {.path = n->o.db};
+	int r;
+
+	n->jobs = calloc(n->o.jobs + 1, sizeof(*n->jobs));
+	n->retention = n->o.retention ? retention_new(n->o.retention) : NULL;
+	if (!n->jobs || (n->o.retention && !n->retention))
+		return errtext_set(err, -ENOMEM, "out of memory");
+	r = machine_plan_check(err);
+	if (!r)
+		r = store_open(&config, &n->anchor, err);
+	return r ? r : open_probes(n, err);
+}
+
+int node_new(const struct node_options *o, struct node **ret, struct errtext *err)
+{
+	struct node *n = calloc(1, sizeof(*n));
+	struct errtext ignored;
+	int r;
+
+	if (!n)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	n->o = *o;
+	r = open_all(n, err);
+	if (r)
+		node_free(n, &ignored);
+	else
+		*ret = n;
+	return r;
+}
+
+static void job_free(struct job *j)
+{
+	machine_facts_free(j->machine);
+	ledger_free(j->ledger);
+	if (j->store)
+		store_close(j->store);
+	selector_free(&j->selector);
+	memset(j, 0, sizeof(*j));
+}
+
+static void complain(struct node *n, struct job *j, int r, const struct errtext *err)
+{
+	if (r && !j->complained)
+		n->o.complain(n->o.context, j->selector.text, err->text);
+	j->complained = r;
+}
+
+/* Reads the mounts: whether the cgroup is in the hierarchy that limits memory. */
+static bool limits_memory(const struct selector *s)
+{
+	struct mountinfo mounts;
+	bool does;
+
+	if (mountinfo_read("/proc/self/mountinfo", &mounts))
+		return false;
+	does = cgroup_limits_memory(&mounts, &s->cgroup);
+	mountinfo_free(&mounts);
+	return does;
+}
+
+static uint64_t now_realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void clock_begin(struct job *j)
+{
+	j->started_ns = now_realtime_ns();
+	j->start_ns = j->last_ns = clock_now_ns();
+}
+
+static int job_open(struct node *n, struct job *j, struct errtext *err)
+{
+	const struct ledger_limits limits = job_limits();
+
+	if (ledger_new(&limits, &j->ledger))
+		return errtext_set(err, -ENOMEM, "out of memory");
+	j->limits_memory = limits_memory(&j->selector);
+	/* Without it there are no facts of the machine. */
+	if (!machine_facts_new("", n->caps.page_size, &j->machine)) {
+		if (j->limits_memory)
+			machine_facts_of_cgroup(j->machine, &j->selector.cgroup);
+		else if (j->selector.pid)
+			machine_facts_of_process(j->machine, j->selector.pid);
+	}
+	return store_open_beside(n->anchor, &j->store, err);
+}
+
+int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
+		   size_t nr, uint32_t *ret_slot, struct errtext *err)
+{
+	struct job j = {.selector = *selector};
+	int r = job_open(n, &j, err);
+
+	memset(selector, 0, sizeof(*selector));
+	selector->cgroup.fd = -1;
+	if (!r) {
+		clock_begin(&j);
+		r = sampler_slots_begin(n->sampler, cgroups, nr, ret_slot, err);
+	}
+	if (r)
+		job_free(&j);
+	else
+		n->jobs[*ret_slot] = j;
+	return r;
+}
+
+int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
+{
+	return birth_ring_new(n->set, receive, arg, ret);
+}
+
+void node_job_end(struct node *n, uint32_t slot)
+{
+	sampler_slots_end(n->sampler, slot);
+}
+
+static int describe(struct node *n, struct job *j, struct errtext *err)
+{
+	const struct run_facts facts = {
+		.caps = &n->caps,
+		.plan = &n->plan,
+		.level = LEVEL_FULL,
+		.started_ns = j->started_ns,
+		.interval_ns = n->o.interval_ns,
+		.map_bytes = probe_set_map_bytes(n->set),
+		.selector = &j->selector,
+		.uid = j->selector.uid,
+		.limits_memory = j->limits_memory,
+		.no_references = "not recorded while many jobs are watched at once",
+	};
+	struct run_description *description = run_describe(&facts);
+	int r = description ? store_begin(j->store, &description->run, err)
+			    : errtext_set(err, -ENOMEM, "out of memory");
+
+	free(description);
+	return r;
+}
+
+static void complete_sample(struct node *n, struct job *j, struct sample *s)
+{
+	struct counters sum = {};
+
+	s->start_ns = j->last_ns - j->start_ns;
+	s->duration_ns = s->end_ns - j->last_ns;
+	s->read_on_ns = s->duration_ns;
+	/* The cost of the programs is that of all jobs together. */
+	s->cost = (struct sample_cost){.cpu_ns = -1,
+				       .probe_cpu_ns = -1,
+				       .probe_ns_per_lookup = -1,
+				       .share_of_job_cpu = -1,
+				       .advice_calls_ns = -1,
+				       .budget = -1,
+				       .share = -1};
+	for (int i = 0; i < COST_PARTS; i++)
+		s->cost.part_ns[i] = -1;
+	if (j->machine)
+		s->machine = machine_facts_take(j->machine, s->filesystems, s->nr_filesystems);
+	for (size_t i = 0; i < s->nr_files; i++)
+		counters_add(&sum, s->files[i].c);
+	counters_add(&sum, s->rest[JOB_WATCHED]);
+	s->law_error_pages = llabs(counters_law_error(&sum));
+	ledger_apply(j->ledger, s);
+	s->passes.nr = 0;
+	passes_take(&s->passes, j->ledger, n->caps.page_size);
+	j->last_ns = s->end_ns;
+}
+
+/* The rows of a run need its first one, and a batch has one call for each run. */
+static int begin_runs(struct node *n, struct errtext *err)
+{
+	struct errtext why;
+	int r;
+
+	store_batch_begin(n->anchor);
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
+		struct job *j = &n->jobs[slot];
+
+		if (!j->selector.text || j->begun)
+			continue;
+		/* Its processes came after the cgroup. */
+		if (j->selector.uid < 0)
+			selector_find_user("/proc", &j->selector);
+		j->begun = !describe(n, j, &why);
+		complain(n, j, j->begun ? 0 : -EIO, &why);
+	}
+	r = store_batch_end(n->anchor, err);
+	for (uint32_t slot = 1; r && slot <= n->o.jobs; slot++)
+		if (n->jobs[slot].begun && !store_run_id(n->jobs[slot].store))
+			n->jobs[slot].begun = false;
+	return r;
+}
+
+static int end_runs(struct node *n, struct errtext *err)
+{
+	struct errtext why;
+	int r;
+
+	store_batch_begin(n->anchor);
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
+		struct job *j = &n->jobs[slot];
+
+		if (j->last && j->begun)
+			complain(n, j, store_end(j->store, j->ledger, &(struct store_end){0}, &why),
+				 &why);
+	}
+	r = store_batch_end(n->anchor, err);
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
+		if (n->jobs[slot].last)
+			job_free(&n->jobs[slot]);
+	return r;
+}
+
+static int sample(struct node *n, bool last, struct errtext *err)
+{
+	const struct slot_sample *samples;
+	struct errtext why;
+	size_t nr;
+	int taken, r, begun = begin_runs(n, err);
+
+	/* Events that were read count, even after an error. */
+	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
+	store_batch_begin(n->anchor);
+	for (size_t i = 0; i < nr; i++) {
+		struct job *j = &n->jobs[samples[i].slot];
+		struct sample s = samples[i].sample;
+
+		complete_sample(n, j, &s);
+		j->last = samples[i].last || last;
+		if (j->begun)
+			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
+	}
+	r = store_batch_end(n->anchor, begun || taken ? &why : err);
+	r = begun ? begun : taken ? taken : r;
+	taken = end_runs(n, r ? &why : err);
+	return r ? r : taken;
+}
+
+/* Between two intervals, in at most a tenth of the time. */
+static int keep_policy(struct node *n, struct errtext *err)
+{
+	if (!n->retention)
+		return 0;
+	return retention_work(n->retention, n->anchor, now_realtime_ns(),
+			      clock_now_ns() + n->o.interval_ns / 10, err);
+}
+
+int node_sample(struct node *n, struct errtext *err)
+{
+	struct errtext why;
+	int r = sample(n, false, err), room = sampler_make_room(n->sampler), kept;
+
+	if (!r && room)
+		r = errtext_set(err, room, "cannot make room in the page state: %s",
+				strerror(-room));
+	kept = keep_policy(n, r ? &why : err);
+	return r ? r : kept;
+}
+
+int node_free(struct node *n, struct errtext *err)
+{
+	int r = 0;
+
+	if (!n)
+		return 0;
+	if (n->sampler && n->jobs)
+		r = sample(n, true, err);
+	sampler_free(n->sampler);
+	probe_set_free(n->set);
+	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)
+		job_free(&n->jobs[slot]);
+	store_close(n->anchor);
+	retention_free(n->retention);
+	free(n->jobs);
+	free(n);
+	return r;
+}
+
+bool node_job(const struct node *n, size_t i, struct node_job *ret)
+{
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
+		const struct job *j = &n->jobs[slot];
+
+		if (!j->selector.text || i--)
+			continue;
+		*ret = (struct node_job){slot, &j->selector, j->begun ? store_run_id(j->store) : 0,
+					 !cgroup_exists(&j->selector.cgroup)};
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The part of the daemon that measures: one set of programs, many jobs, one database with a run for
+ * each job. Owns the jobs' ledgers and runs. Every job is counted at level full; references, traces
+ * and evictors are not recorded (docs/design.md, "Many jobs"). Not thread-safe.
+ */
+#ifndef NODE_H
+#define NODE_H
+
+#include "cachemon/base/errtext.h"
+#include "cachemon/capture/birth_ring.h"
+#include "cachemon/job/selector.h"
+#include "cachemon/store/retention.h"
+
+struct node;
+
+struct node_options {
+	const char *db;
+	unsigned int jobs; /* at most at once */
+	uint64_t interval_ns;
+	const struct retention_policy *retention; /* NULL: all runs are kept */
+	/* A job whose rows cannot be written is reported once; a constant until the next call. */
+	void (*complain)(void *context, const char *job, const char *text);
+	void *context;
+};
+
+struct node_job {
+	uint32_t slot;
+	const struct selector *selector;
+	int64_t run_id; /* 0: not in the database yet */
+	bool gone;	/* its cgroups no longer exist */
+};
+
+int node_new(const struct node_options *o, struct node **ret, struct errtext *err);
+/* Ends the runs of all jobs. 0, or -errno: some rows were not written. NULL is fine. */
+int node_free(struct node *n, struct errtext *err);
+
+/*
+ * Takes the selector, which is a cgroup, even after a failure; cgroups: those of the job in all
+ * hierarchies, the selector's among them, borrowed. -ENOSPC: there are as many jobs as possible.
+ */
+int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
+		   size_t nr, uint32_t *ret_slot, struct errtext *err);
+/* Its run ends with the next sample. */
+void node_job_end(struct node *n, uint32_t slot);
+
+/* The ring of cgroups that come and go; the node outlives it. */
+int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret);
+
+/* A sample of all jobs, written in one transaction. 0, or -errno with a text: the sums are kept and
+ * written with the next one. */
+int node_sample(struct node *n, struct errtext *err);
+
+/* Job i in the order of slots; false: there are no more. */
+bool node_job(const struct node *n, size_t i, struct node_job *ret);
+
+#endif

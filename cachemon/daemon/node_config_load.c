@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cachemon/access/access.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/file.h"
+#include "cachemon/daemon/node_config.h"
+
+enum { FILE_MAX = 1 << 16 };
+
+/* A user who can change the file can make root write anywhere. */
+static int check_owner(const char *file, int fd, struct errtext *err)
+{
+	struct stat sb;
+
+	if (fstat(fd, &sb))
+		return errtext_set(err, -errno, "cannot read %s: %s", file, strerror(errno));
+	if (sb.st_uid && sb.st_uid != geteuid())
+		return errtext_set(err, -EPERM,
+				   "cannot use %s: it belongs to user %u. Run: chown root %s", file,
+				   sb.st_uid, file);
+	if (sb.st_mode & (S_IWGRP | S_IWOTH))
+		return errtext_set(err, -EPERM,
+				   "cannot use %s: others can change it. Run: chmod go-w %s", file,
+				   file);
+	return 0;
+}
+
+int node_config_load(const char *file, struct node_config *ret, struct errtext *err)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = access_open(AT_FDCWD, file, O_RDONLY, 0, ACCESS_REGULAR);
+	size_t len = 0;
+	int e;
+
+	memset(ret, 0, sizeof(*ret));
+	if (fd < 0)
+		return errtext_set(err, fd, "cannot read %s: %s", file, access_strerror(fd));
+	e = check_owner(file, fd, err);
+	if (e)
+		return e;
+	e = file_read_fd(fd, FILE_MAX, &text, &len);
+	if (e)
+		return errtext_set(err, e, "cannot read %s: %s", file, strerror(-e));
+	return node_config_parse(file, text, len, ret, err);
+}

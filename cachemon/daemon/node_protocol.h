@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The messages between a node's daemon and its users, on a socket that keeps their boundaries
+ * (SOCK_SEQPACKET). A client sends one request in JSON and receives one answer, then the daemon
+ * closes the connection. The answer to a snapshot has the job's rows as a file. Pure: requests are
+ * hostile text.
+ *
+ *   {"request": "hello"}                         version and limits of the daemon
+ *   {"request": "jobs"}                          the jobs that the caller may see
+ *   {"request": "snapshot", "job": "slurm:14"}   the rows of a job
+ *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
+ *   {"request": "end", "job": "slurm:14"}
+ */
+#ifndef NODE_PROTOCOL_H
+#define NODE_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cachemon/base/errtext.h"
+
+enum {
+	NODE_PROTOCOL = 1,	 /* version */
+	NODE_MESSAGE_MAX = 4096, /* bytes, in each direction */
+	NODE_NAME_MAX = 255,
+};
+
+enum node_verb { NODE_HELLO, NODE_JOBS, NODE_SNAPSHOT, NODE_BEGIN, NODE_END, NODE_VERB_NR };
+
+struct node_request {
+	enum node_verb verb;
+	char job[NODE_NAME_MAX + 1]; /* KIND:NAME; "" if the verb has none */
+	/* of a job that begins; "", -1: not given */
+	char name[NODE_NAME_MAX + 1], partition[NODE_NAME_MAX + 1];
+	int64_t uid;
+};
+
+/* 0, -EINVAL or -ENOMEM, and a text for the client. *ret is complete or unchanged. */
+int node_request_parse(const char *text, size_t len, struct node_request *ret, struct errtext *err);
+
+/* The user who asks, as the kernel says. */
+struct node_peer {
+	uid_t uid;
+	pid_t pid;
+	bool admin; /* root, or a member of the admin group */
+};
+
+/* Whether they may see a job of that user; < 0: the job's user is unknown. */
+bool node_may_see(const struct node_peer *peer, int64_t uid);
+
+/* {"error": text} */
+void node_answer_error(const char *text, char ret[NODE_MESSAGE_MAX + 1]);
+
+#endif

@@ -1,0 +1,891 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * many_jobs DIR CGROUP...: processes in several cgroups, each a job, share files, and one set of
+ * programs counts them all. Jobs take the directories CGROUP in turns. The figures of each job are
+ * compared with a model that only knows what cachestat(2) showed before and after each step, and
+ * with what each process did itself. (mincore(2) leaves out pages that are still being read.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+
+#include "cachemon/access/mountinfo.h"
+#include "cachemon/capture/sampler_slots.h"
+#include "sampled.h"
+
+enum { FILES = 2, PAGES = 1024, PAGE = 4096, JOBS = 9, JOBS_AT_ONCE = 12 };
+enum { FEW = 300, MANY = 4000 }; /* random calls */
+enum { DISTURBED = 75 };	 /* the exit status; another attempt may succeed */
+
+/* Steps of a job, with a range of a file. */
+enum act { READ, READ_RANDOM, READ_EACH, READ_IN_CHILD, READ_MIXED, PREFETCH, DROP, STOP };
+
+struct order {
+	enum act act;
+	int file, first, pages;
+	unsigned int seed;
+};
+
+/* Calls, counted by their process; and the fates of pages, by the model. */
+struct figures {
+	long read_calls, read_bytes, lookups;
+	long misses, ahead, used, left, unused, not_added, refaults;
+	long rchar, processes, alive;
+};
+
+struct job {
+	bool lives;
+	pid_t pid;
+	int to, from; /* pipes of its process */
+	uint32_t slot;
+	struct cgroup_ref cgroup;
+	int in;	     /* the job whose cgroup its process is in */
+	int counted; /* the last job that it was in */
+	long rchar;  /* of its process, when that entered the cgroup */
+	struct figures want, got;
+	long open, all_added; /* as the program counted */
+};
+
+/* The model. Owners are numbers of jobs, from 1. */
+struct page {
+	bool cached, open;
+	int owner;	  /* of a cached page; 0: none */
+	bool ghost[JOBS]; /* it left, and the job would bring it back */
+};
+
+static struct page model[FILES][PAGES];
+static int user[FILES]; /* the job that used it last */
+static struct job jobs[JOBS];
+static int files[FILES];
+static struct probe_set *set;
+static struct sampler *sampler;
+static const char *const *cgroups;
+static int nr_cgroups, nr_made;
+static struct loss_counts lost;
+static long disturbed;	/* evictions that no step caused: the model does not see them all */
+static int64_t skipped; /* runs of programs: the kernel may switch tasks inside one */
+
+static const char *file_name(int file)
+{
+	static char name[16];
+
+	snprintf(name, sizeof(name), "shared%d", file);
+	return name;
+}
+
+static void make_files(void)
+{
+	static char page[PAGE];
+
+	for (int f = 0; f < FILES; f++) {
+		files[f] = open(file_name(f), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+		for (int i = 0; i < PAGES; i++)
+			if (write(files[f], page, PAGE) != PAGE)
+				fail("cannot write");
+		fsync(files[f]);
+	}
+}
+
+static void look(int file, bool ret[PAGES])
+{
+	for (uint64_t i = 0; i < PAGES; i++) {
+		uint64_t range[2] = {i * PAGE, PAGE}, counts[5];
+
+		if (syscall(SYS_cachestat, files[file], range, counts, 0))
+			fail("cachestat");
+		ret[i] = counts[0];
+	}
+}
+
+/* The process of a job. */
+
+static void call(int fd, int first, int pages, struct figures *did)
+{
+	static char buf[PAGES * PAGE];
+	ssize_t n = pread(fd, buf, (size_t)pages * PAGE, (off_t)first * PAGE);
+
+	if (n != (ssize_t)pages * PAGE)
+		_exit(3);
+	did->read_calls++;
+	did->read_bytes += n;
+	did->lookups += pages;
+}
+
+static void mixed(const int *fds, const int *random_fds, const struct order *o, struct figures *did)
+{
+	unsigned int seed = o->seed;
+
+	for (int i = 0; i < o->pages; i++) {
+		int f = rand_r(&seed) % FILES, first = rand_r(&seed) % (PAGES - 8);
+		int pages = 1 + rand_r(&seed) % 8;
+
+		if (rand_r(&seed) % 16 == 0)
+			posix_fadvise(fds[f], (off_t)first * PAGE, 64 * PAGE, POSIX_FADV_DONTNEED);
+		else if (rand_r(&seed) % 16 == 0)
+			posix_fadvise(fds[f], (off_t)first * PAGE, 64 * PAGE, POSIX_FADV_WILLNEED);
+		else
+			call(rand_r(&seed) % 2 ? fds[f] : random_fds[f], first, pages, did);
+	}
+}
+
+static void read_each(int fd, const struct order *o, struct figures *did)
+{
+	for (int i = 0; i < o->pages; i++)
+		call(fd, o->first + i, 1, did);
+}
+
+static void read_in_child(int fd, const struct order *o, struct figures *did)
+{
+	int result[2], status;
+	pid_t pid;
+
+	if (pipe(result))
+		_exit(4);
+	pid = fork();
+	if (!pid) {
+		read_each(fd, o, did);
+		_exit(write(result[1], did, sizeof(*did)) != sizeof(*did));
+	}
+	if (read(result[0], did, sizeof(*did)) != sizeof(*did) || waitpid(pid, &status, 0) != pid ||
+	    status)
+		_exit(5);
+	close(result[0]);
+	close(result[1]);
+}
+
+static void obey(const int *fds, const int *random_fds, const struct order *o, struct figures *did)
+{
+	off_t at = (off_t)o->first * PAGE, size = (off_t)o->pages * PAGE;
+
+	if (o->act == READ || o->act == READ_RANDOM)
+		call((o->act == READ ? fds : random_fds)[o->file], o->first, o->pages, did);
+	else if (o->act == READ_EACH)
+		read_each(random_fds[o->file], o, did);
+	else if (o->act == READ_IN_CHILD)
+		read_in_child(random_fds[o->file], o, did);
+	else if (o->act == READ_MIXED)
+		mixed(fds, random_fds, o, did);
+	else if (o->act != STOP)
+		posix_fadvise(fds[o->file], at, size,
+			      o->act == DROP ? POSIX_FADV_DONTNEED : POSIX_FADV_WILLNEED);
+}
+
+static void __attribute__((noreturn)) work(int from, int to)
+{
+	int fds[FILES], random_fds[FILES];
+	struct order o = {};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int f = 0; f < FILES; f++) {
+		fds[f] = open(file_name(f), O_RDONLY | O_CLOEXEC);
+		random_fds[f] = open(file_name(f), O_RDONLY | O_CLOEXEC);
+		posix_fadvise(random_fds[f], 0, 0, POSIX_FADV_RANDOM);
+	}
+	while (o.act != STOP) {
+		struct figures did = {};
+
+		if (read(from, &o, sizeof(o)) != sizeof(o))
+			_exit(1);
+		obey(fds, random_fds, &o, &did);
+		if (write(to, &did, sizeof(did)) != sizeof(did))
+			_exit(2);
+	}
+	_exit(0);
+}
+
+/* Jobs, numbered from 1. */
+
+static void write_pid(const char *dir, pid_t pid)
+{
+	char path[512], text[16];
+	int fd, n = snprintf(text, sizeof(text), "%d", pid);
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, (size_t)n) != n)
+		fail(path);
+	close(fd);
+}
+
+/* Bytes that the process has read so far, its orders too. */
+static long rchar_of(pid_t pid)
+{
+	char path[64];
+	long rchar;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "rchar: %ld", &rchar) != 1)
+		fail(path);
+	fclose(f);
+	return rchar;
+}
+
+/* The process of one job enters the cgroup of another; 0: of no job. */
+static void move(int number, int to)
+{
+	struct job *j = &jobs[number - 1];
+	long rchar = rchar_of(j->pid);
+	char dir[256], *slash;
+
+	if (j->in) {
+		jobs[j->in - 1].want.rchar += rchar - j->rchar;
+		jobs[j->in - 1].want.alive--;
+	}
+	if (to) {
+		jobs[to - 1].want.processes += j->counted != to;
+		j->counted = to;
+		jobs[to - 1].want.alive++;
+	}
+	j->in = to;
+	j->rchar = rchar;
+	snprintf(dir, sizeof(dir), "%s", jobs[(to ?: number) - 1].cgroup.dir);
+	slash = strrchr(dir, '/');
+	if (!to && slash)
+		*slash = 0;
+	write_pid(dir, j->pid);
+}
+
+/* early: its process is in the cgroup before the job is known. above: the job whose cgroup contains
+ * that of the new one; 0: none. */
+static void begin_below(int number, bool early, int above)
+{
+	struct job *j = &jobs[number - 1];
+	int to[2], from[2];
+	struct mountinfo mounts;
+	struct errtext err;
+	char dir[256];
+
+	*j = (struct job){.lives = true,
+			  .in = number,
+			  .counted = number,
+			  .want = {.processes = 1, .alive = 1}};
+	snprintf(dir, sizeof(dir), "%s/many%d.%d",
+		 above ? jobs[above - 1].cgroup.dir : cgroups[nr_made % nr_cgroups], getpid(),
+		 nr_made);
+	nr_made++;
+	if (mkdir(dir, 0755) || pipe(to) || pipe(from))
+		fail(dir);
+	if (mountinfo_read("/proc/self/mountinfo", &mounts) ||
+	    cgroup_open(&mounts, dir, &j->cgroup, &err))
+		fail(dir);
+	mountinfo_free(&mounts);
+	j->pid = fork();
+	if (!j->pid)
+		work(to[0], from[1]);
+	close(to[0]);
+	close(from[1]);
+	j->to = to[1];
+	j->from = from[0];
+	if (early)
+		write_pid(dir, j->pid);
+	if (sampler_slots_begin(sampler, &j->cgroup, 1, &j->slot, &err))
+		fail(err.text);
+	if (!early)
+		write_pid(dir, j->pid);
+	j->rchar = rchar_of(j->pid);
+}
+
+static void begin(int number, bool early)
+{
+	begin_below(number, early, 0);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%*d %*s %c", &state) != 1)
+		fail(path);
+	fclose(f);
+	return state;
+}
+
+/* A call counts when its task goes on: the process waits for its next order, or has ended. */
+static struct figures answer(int number)
+{
+	struct figures did;
+
+	if (read(jobs[number - 1].from, &did, sizeof(did)) != sizeof(did))
+		fail("a job's process failed");
+	while (!strchr("SZ", state_of(jobs[number - 1].pid)))
+		sched_yield();
+	return did;
+}
+
+static bool has_answered(int number)
+{
+	struct pollfd from = {.fd = jobs[number - 1].from, .events = POLLIN};
+
+	return poll(&from, 1, 0) != 0;
+}
+
+static void order(int number, const struct order *o)
+{
+	if (write(jobs[number - 1].to, o, sizeof(*o)) != sizeof(*o))
+		fail("a job's process is gone");
+}
+
+static void add_did(int number, const struct figures *did)
+{
+	struct figures *want = &jobs[number - 1].want;
+
+	want->read_calls += did->read_calls;
+	want->read_bytes += did->read_bytes;
+	want->lookups += did->lookups;
+}
+
+/* The model of one step, from what is cached now. */
+
+static void page_came(int file, int at, int number, bool asked)
+{
+	struct page *p = &model[file][at];
+	struct figures *want;
+
+	p->owner = number;
+	p->open = number && !asked;
+	p->cached = true;
+	if (!number)
+		return;
+	want = &jobs[number - 1].want;
+	want->misses += asked;
+	want->ahead += !asked;
+	want->refaults += p->ghost[number - 1];
+	p->ghost[number - 1] = false;
+}
+
+static void page_was_used(int file, int at)
+{
+	struct page *p = &model[file][at];
+
+	if (p->open && p->owner)
+		jobs[p->owner - 1].want.used++;
+	p->open = false;
+}
+
+static void page_left(int file, int at, int by)
+{
+	struct page *p = &model[file][at];
+	int whose = p->owner ?: by;
+
+	p->cached = false;
+	if (!whose)
+		return;
+	jobs[whose - 1].want.left++;
+	jobs[whose - 1].want.not_added += !p->owner;
+	jobs[whose - 1].want.unused += p->owner && p->open;
+	p->ghost[whose - 1] = true;
+	p->owner = 0;
+	p->open = false;
+}
+
+static int last_user(int file)
+{
+	return user[file] && jobs[user[file] - 1].lives ? user[file] : 0;
+}
+
+static void step(int number, enum act act, int file, int first, int pages)
+{
+	const struct order o = {act, file, first, pages, 0};
+	bool after[PAGES];
+	struct figures did;
+
+	order(number, &o);
+	did = answer(number);
+	number = jobs[number - 1].in;
+	if (number)
+		add_did(number, &did);
+	look(file, after);
+	if (number)
+		jobs[number - 1].want.processes += act == READ_IN_CHILD;
+	if (number && act < READ_MIXED)
+		user[file] = number;
+	for (int i = 0; i < PAGES; i++) {
+		bool asked = act != PREFETCH && i >= first && i < first + pages;
+
+		if (after[i] && !model[file][i].cached)
+			page_came(file, i, number, asked);
+		else if (after[i] && asked && act != DROP)
+			page_was_used(file, i);
+		else if (!after[i] && model[file][i].cached)
+			page_left(file, i, act == DROP && number ? number : last_user(file));
+	}
+}
+
+/* A process that belongs to no job. */
+static void drop_outside(int file)
+{
+	bool after[PAGES];
+
+	posix_fadvise(files[file], 0, 0, POSIX_FADV_DONTNEED);
+	look(file, after);
+	for (int i = 0; i < PAGES; i++)
+		if (!after[i] && model[file][i].cached)
+			page_left(file, i, last_user(file));
+}
+
+/* The program's counts. */
+
+static void add_got(struct job *j, const int64_t *c)
+{
+	j->got.read_calls += c[C_read_calls];
+	j->got.read_bytes += c[C_read_bytes];
+	j->got.lookups += c[C_lookups];
+	j->got.misses += c[C_misses];
+	for (int i = C_prefetched_sync; i <= C_prefetched_mmap_around; i++)
+		j->got.ahead += c[i];
+	j->got.used += c[C_used] + c[C_used_late];
+	j->got.unused += c[C_evicted_unused];
+	j->got.not_added += c[C_evicted_not_added];
+	j->got.refaults += c[C_refaults];
+	j->open += c[C_resident_unused];
+	j->all_added += c[C_demand_pages];
+	for (int i = C_prefetched_sync; i <= C_prefetched_mmap_around; i++)
+		j->all_added += c[i];
+	for (int i = C_evicted_first; i <= C_evicted_last; i++) {
+		j->got.left += c[i];
+		disturbed += i == C_evicted_dontneed ? 0 : c[i];
+	}
+}
+
+static struct job *job_in_slot(uint32_t slot)
+{
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives && jobs[i].slot == slot)
+			return &jobs[i];
+	fail("a sample of a slot that has no job");
+}
+
+static int64_t take_slots(bool last)
+{
+	const struct slot_sample *samples;
+	int64_t error = 0;
+	struct errtext err;
+	size_t nr;
+
+	if (sampler_slots_take(sampler, last, &samples, &nr, &err))
+		fail(err.text);
+	for (size_t i = 0; i < nr; i++) {
+		const struct sample *s = &samples[i].sample;
+		struct job *j = job_in_slot(samples[i].slot);
+
+		add_got(j, s->rest[JOB_WATCHED]);
+		j->got.rchar = (long)s->jobs[JOB_WATCHED].rchar_bytes;
+		j->got.processes = (long)s->jobs[JOB_WATCHED].processes;
+		j->got.alive = (long)s->jobs[JOB_WATCHED].alive;
+		for (size_t f = 0; f < s->nr_files; f++)
+			add_got(j, s->files[f].c);
+		error = s->unsettled_error_pages;
+		lost = s->losses;
+		skipped = s->recursion_misses;
+	}
+	return error;
+}
+
+static void expect_job(const char *what, int number)
+{
+	const struct figures *want = &jobs[number - 1].want, *got = &jobs[number - 1].got;
+	static const char *const names[] = {"read calls",
+					    "read bytes",
+					    "lookups",
+					    "misses",
+					    "prefetched",
+					    "used",
+					    "left",
+					    "unused",
+					    "not added",
+					    "refaults",
+					    "bytes read from anything",
+					    "processes",
+					    "living processes"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "%s, job %d: %s", what, number, names[i]);
+		expect(text, ((const long *)got)[i], ((const long *)want)[i]);
+	}
+	/* The conservation law. */
+	expect(what, jobs[number - 1].open, got->ahead - got->used - got->unused);
+}
+
+static void expect_all(const char *what)
+{
+	for (int i = 0; i < JOBS; i++) {
+		struct job *j = &jobs[i];
+		long now = j->lives && j->pid ? rchar_of(j->pid) : j->rchar;
+
+		if (!j->lives)
+			continue;
+		if (j->in)
+			jobs[j->in - 1].want.rchar += now - j->rchar;
+		j->rchar = now;
+	}
+	take_slots(false);
+	if (disturbed) {
+		fprintf(stderr, "the kernel evicted %ld pages meanwhile\n", disturbed);
+		exit(DISTURBED);
+	}
+	for (int i = 1; i <= JOBS; i++)
+		if (jobs[i - 1].lives)
+			expect_job(what, i);
+}
+
+/* The process of a job ends. */
+static void stop(int number)
+{
+	struct job *j = &jobs[number - 1];
+	const struct order o = {.act = STOP};
+	int status;
+
+	order(number, &o);
+	answer(number);
+	/* Its last order is the last thing that it reads. */
+	if (j->in) {
+		jobs[j->in - 1].want.rchar += rchar_of(j->pid) - j->rchar;
+		jobs[j->in - 1].want.alive--;
+	}
+	if (waitpid(j->pid, &status, 0) != j->pid || status)
+		fail("a job's process failed");
+	j->pid = 0;
+	close(j->to);
+	close(j->from);
+}
+
+/* The job ends, with its process or before it. */
+static void forget(int number)
+{
+	struct job *j = &jobs[number - 1];
+
+	sampler_slots_end(sampler, j->slot);
+	expect_all("the last sample");
+	j->lives = false;
+	if (j->in == number)
+		j->in = 0;
+	for (int f = 0; f < FILES; f++)
+		for (int i = 0; i < PAGES; i++) {
+			model[f][i].ghost[number - 1] = false;
+			if (model[f][i].owner == number)
+				model[f][i].owner = model[f][i].open = 0;
+		}
+}
+
+static void remove_cgroup(int number)
+{
+	if (rmdir(jobs[number - 1].cgroup.dir))
+		fail("the cgroup stays");
+	cgroup_close(&jobs[number - 1].cgroup);
+}
+
+static void end(int number)
+{
+	stop(number);
+	forget(number);
+	remove_cgroup(number);
+}
+
+static void expect_some(const char *what, long n)
+{
+	if (!n)
+		fail(what);
+}
+
+/* The patterns: A is job 1, B is job 2, C is job 3. */
+
+static void shared_pages(void)
+{
+	begin(1, true);
+	begin(2, false);
+	step(1, READ, 0, 0, 64);
+	step(2, READ, 0, 0, 32);
+	step(2, READ, 0, 32, 64);
+	expect_all("A brings, B reads");
+	step(1, PREFETCH, 0, 300, 200);
+	step(2, READ, 0, 350, 100);
+	step(1, READ, 0, 320, 100);
+	expect_all("A prefetches, B uses");
+	expect_some("no page of A was used", jobs[0].want.used);
+	step(2, READ_RANDOM, 0, PAGES - 20, 20);
+	step(2, DROP, 0, 0, 400);
+	step(2, DROP, 0, 400, PAGES - 400);
+	expect_all("A brings, B drops");
+	expect_some("no unused page of A was dropped", jobs[0].want.unused);
+	expect_some("no page of B was dropped", jobs[1].want.left);
+	step(1, READ, 0, 0, 100);
+	step(2, READ, 0, 350, 100);
+	expect_all("both bring back");
+	step(1, READ_IN_CHILD, 0, 40, 100);
+	step(2, READ_IN_CHILD, 0, 60, 60);
+	expect_all("their children read");
+	expect_some("A brought no page back", jobs[0].want.refaults);
+}
+
+static void one_block(void)
+{
+	for (int i = 0; i < 128; i++)
+		step(1 + i % 2, READ_RANDOM, 1, i, 1);
+	expect_all("both add to one block");
+	step(1, PREFETCH, 1, 128, 128);
+	step(2, PREFETCH, 1, 256, 32);
+	step(2, READ_RANDOM, 1, 0, 200);
+	step(1, READ_RANDOM, 1, 250, 20);
+	step(2, DROP, 1, 64, 32);
+	step(1, READ_RANDOM, 1, 64, 32);
+	expect_all("both use one block");
+	drop_outside(1);
+	expect_all("one block is dropped by others");
+	expect_some("no page of B was used", jobs[1].want.used);
+	step(2, READ, 1, 0, 128);
+	step(1, READ, 1, 0, 256);
+	expect_all("one block comes back");
+}
+
+static void reused_slot(void)
+{
+	uint32_t slot = jobs[0].slot;
+
+	begin(4, false);
+	step(1, PREFETCH, 1, 512, 256);
+	step(4, READ_RANDOM, 1, 520, 8);
+	end(1);
+	begin(3, true);
+	expect("the slot that is used again", jobs[2].slot, slot);
+	step(3, READ_RANDOM, 1, 530, 100);
+	expect_all("C reads what A left");
+	step(2, READ_RANDOM, 1, 630, 20);
+	step(3, READ, 1, 760, 200);
+	step(3, DROP, 1, 600, 100);
+	expect_all("C drops what A left");
+	expect_some("A left no page", jobs[2].want.not_added);
+	drop_outside(1);
+	drop_outside(0);
+	expect_all("others drop what A left");
+	step(3, READ, 1, 512, 200);
+	step(2, READ, 0, 0, 200);
+	expect_all("C and B bring it back");
+}
+
+static void stay_on(size_t first_cpu, size_t nr)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	for (size_t i = 0; i < nr; i++)
+		CPU_SET(first_cpu + i, &cpus);
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives && sched_setaffinity(jobs[i].pid, sizeof(cpus), &cpus))
+			fail("cannot choose the CPU");
+}
+
+/* Jobs read the same file in turns, on one CPU: what a CPU holds for a job, it does not count for
+ * the next one. */
+static void turns(int first, int last)
+{
+	stay_on(0, 1);
+	for (int round = 0; round < 4; round++)
+		for (int i = first; i <= last; i++) {
+			step(i, READ_EACH, 0, 20 * i, 40);
+			step(i, PREFETCH, 0, PAGES - 20 * i, 10);
+			step(i, READ_EACH, 0, PAGES - 20 * i - 10, 20);
+		}
+	expect_all("jobs that take turns");
+	stay_on(0, (size_t)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* A process changes its job, and one job is in the cgroup of another. */
+static void moves(void)
+{
+	begin(5, true);
+	begin_below(6, false, 2);
+	step(5, READ, 0, 700, 100);
+	step(6, READ, 0, 720, 200);
+	step(2, READ_RANDOM, 0, 10, 50);
+	expect_all("a job below another");
+	step(5, PREFETCH, 1, 0, 64);
+	move(5, 4); /* in the same hierarchy */
+	step(5, READ, 1, 0, 100);
+	step(5, DROP, 1, 32, 64);
+	step(4, READ_RANDOM, 1, 20, 64);
+	expect_all("a process changes its job");
+	move(5, 5);
+	step(5, READ_RANDOM, 1, 600, 10);
+	expect_all("it comes back");
+	move(5, 0);
+	step(5, READ_RANDOM, 1, 400, 50);
+	step(5, READ, 1, 0, 100);
+	step(4, READ_RANDOM, 1, 400, 10);
+	step(5, DROP, 1, 0, 800);
+	expect_all("it belongs to no job");
+	move(5, 5);
+	step(5, READ, 1, 380, 50);
+	expect_all("it comes back once more");
+	move(6, 2);
+	step(6, READ_RANDOM, 0, 0, 30);
+	end(6);
+	expect_all("a job below another ends");
+	begin(8, false);
+	step(8, PREFETCH, 0, 0, 100);
+	step(8, READ_EACH, 0, 50, 100);
+	forget(8);
+	step(8, READ_EACH, 0, 100, 100);
+	begin(9, false);
+	expect("the slot of a job without an end", jobs[8].slot, jobs[7].slot);
+	step(8, READ, 0, 200, 100);
+	step(9, READ_EACH, 0, 250, 100);
+	stop(8);
+	remove_cgroup(8);
+	expect_all("a job ends before its process");
+	end(9);
+}
+
+static long cached(void)
+{
+	bool now[PAGES];
+	long sum = 0;
+
+	for (int f = 0; f < FILES; f++) {
+		look(f, now);
+		for (int i = 0; i < PAGES; i++)
+			sum += now[i];
+	}
+	return sum;
+}
+
+/* Jobs that run at once. A process knows its own calls, but cachestat(2) only the sum of the pages.
+ * If the kernel skipped runs of programs, which it counts, the figures are lower bounds. */
+static void at_once(int first, int last, int calls)
+{
+	uint64_t forgot = lost.ghosts_dropped;
+	long added = 0;
+
+	for (int i = first; i <= last; i++) {
+		const struct order o = {.act = READ_MIXED, .pages = calls, .seed = (unsigned)i};
+
+		order(i, &o);
+	}
+	/* Samples are taken meanwhile, so calls may be cut in two, and entries of pages that left
+	 * are forgotten. */
+	for (int i = first; i <= last; i++) {
+		struct figures did;
+
+		do {
+			take_slots(false);
+			if (probe_set_make_room(set))
+				fail("cannot make room");
+		} while (!has_answered(i));
+		did = answer(i);
+		add_did(i, &did);
+	}
+	take_slots(false);
+	if (calls == MANY && lost.ghosts_dropped == forgot)
+		fail("no page was forgotten");
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives)
+			added += jobs[i].all_added - (jobs[i].got.left - jobs[i].got.not_added);
+	expect("rows that found no room", (int64_t)lost.map_full, 0);
+	expect("pages that found no room", (int64_t)lost.chunk_full, 0);
+	if (skipped)
+		return;
+	expect("pages that are cached, by all jobs", added, cached());
+	for (int i = first; i <= last; i++) {
+		const struct figures *want = &jobs[i - 1].want, *got = &jobs[i - 1].got;
+
+		expect("read calls of a job among many", got->read_calls, want->read_calls);
+		expect("bytes of a job among many", got->read_bytes, want->read_bytes);
+		expect("lookups of a job among many", got->lookups, want->lookups);
+		expect("pages of open fate, of a job among many", jobs[i - 1].open,
+		       got->ahead - got->used - got->unused);
+	}
+}
+
+static void finish(void)
+{
+	int64_t error = take_slots(true);
+
+	if (!skipped)
+		expect("pages of open fate, page state less counters", error, 0);
+	sampler_free(sampler);
+	probe_set_free(set);
+	for (int i = 0; i < JOBS; i++) {
+		const struct order o = {.act = STOP};
+		char dir[256];
+
+		if (!jobs[i].lives)
+			continue;
+		order(i + 1, &o);
+		waitpid(jobs[i].pid, NULL, 0);
+		snprintf(dir, sizeof(dir), "%s", jobs[i].cgroup.dir);
+		cgroup_close(&jobs[i].cgroup);
+		rmdir(dir);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int hierarchies = 0;
+	struct mountinfo mounts;
+	struct cgroup_ref ref;
+	struct errtext err;
+
+	if (argc < 3 || chdir(argv[1])) {
+		fprintf(stderr, "usage: many_jobs DIR CGROUP...\n");
+		return 2;
+	}
+	cgroups = (const char *const *)argv + 2;
+	nr_cgroups = argc - 2;
+	if (mountinfo_read("/proc/self/mountinfo", &mounts))
+		fail("no mounts");
+	for (int i = 0; i < nr_cgroups; i++) {
+		if (cgroup_open(&mounts, cgroups[i], &ref, &err))
+			fail(err.text);
+		hierarchies |= 1u << ref.kind;
+		cgroup_close(&ref);
+	}
+	mountinfo_free(&mounts);
+	make_files();
+	for (int f = 0; f < FILES; f++)
+		posix_fadvise(files[f], 0, 0, POSIX_FADV_DONTNEED);
+	expect("pages cached at the start", cached(), 0);
+	open_jobs(JOBS_AT_ONCE, hierarchies, &set, &sampler);
+	shared_pages();
+	one_block();
+	reused_slot();
+	moves();
+	drop_outside(0);
+	drop_outside(1);
+	expect_all("everything is dropped");
+	expect("pages cached in between", cached(), 0);
+	for (int i = 6; i <= JOBS; i++)
+		begin(i, i % 2);
+	begin(1, false);
+	turns(1, JOBS);
+	at_once(2, JOBS, FEW);
+	at_once(1, JOBS, MANY);
+	for (int i = 0; i < JOBS; i++)
+		if (jobs[i].lives)
+			printf("%s%ld", i ? ", " : "pages that left, by job: ", jobs[i].got.left);
+	if (skipped)
+		printf("; at once not compared: %lld runs of programs were skipped",
+		       (long long)skipped);
+	putchar('\n');
+	finish();
+	return 0;
+}

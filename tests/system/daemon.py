@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many jobs of one daemon: each has a run in one database, and its figures are those of its own
+processes, whatever the others do with the same files."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from syslib import machine, reads  # noqa: E402
+from syslib.jobworld import FILES, Obedient, end_process, expect, lines_of, main  # noqa: E402
+from syslib.machine import enter_cgroup, until  # noqa: E402
+from syslib.part import Failed, Part, Skipped, check, equal  # noqa: E402
+from syslib.tool import on_device, tail  # noqa: E402
+
+part = Part(__doc__)
+JOBS = 8
+ROUNDS = 6
+TIMEOUT_S = 60
+
+
+class Daemon:
+    def __init__(self, world, stack, groups, *options, db=None):
+        self.world = world
+        self.db = db or world.tool.fresh(".db")
+        # Without groups it finds the jobs itself.
+        jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
+        self.process = subprocess.Popen([world.tool.cachemon, "daemon", "--db", self.db, "--interval", "200ms",
+                                         *options, *jobs], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        stack.callback(end_process, self.process)
+
+    def query(self, sql):
+        with contextlib.suppress(sqlite3.Error):
+            with contextlib.closing(sqlite3.connect(f"file:{self.db}?mode=ro", uri=True)) as db:
+                return db.execute(sql).fetchall()
+        return []
+
+    def until(self, condition, what):
+        until(lambda: condition() or self.process.poll() is not None, what, TIMEOUT_S)
+        if self.process.poll() is not None:
+            raise Failed(f"daemon exits {self.process.returncode}: {tail(self.process.stderr.read())}")
+
+    def intervals(self):
+        return dict(self.query("SELECT run_id, max(id) FROM interval GROUP BY run_id"))
+
+    def wait_intervals(self, runs, more=2):
+        """That many more intervals of each of those runs: everything counted before is stored."""
+        before = self.intervals()
+        wanted = {run: before.get(run, 0) for run in runs}
+        for _ in range(more):
+            self.until(lambda: all(self.intervals().get(r, 0) > wanted[r] for r in wanted), "intervals")
+            now = self.intervals()
+            wanted = {run: now[run] for run in wanted}
+
+    def wait_runs(self, number):
+        self.until(lambda: len(self.intervals()) == number, f"{number} runs")
+
+    def run_of(self, group):
+        """The run of the job with that cgroup."""
+        name = group.split("/cgroup/", 1)[1].split("/", 1)[1]
+        runs = self.query(f"SELECT run_id FROM job WHERE slot = 1 AND selector LIKE '%{name}%'")
+        equal(f"runs of {name}", len(runs), 1)
+        return runs[0][0]
+
+    def end(self, status=0):
+        self.process.send_signal(signal.SIGTERM)
+        _, errors = self.process.communicate(timeout=TIMEOUT_S)
+        if self.process.returncode != status:
+            raise Failed(f"daemon exits {self.process.returncode}, not {status}: {tail(errors)}")
+        return errors
+
+    def report(self, group):
+        return self.world.tool.report(self.db, str(self.run_of(group)))
+
+
+def make_groups(stack, number, name):
+    root = machine.v2_root() or machine.v1_root()
+    return [machine.cgroup(stack, root, f"cachemon-{name}{i}-{os.getpid()}") for i in range(number)]
+
+
+def start_jobs(world, stack, groups):
+    """A process in each cgroup, that obeys, and the file to which it adds its reads."""
+    tallies = [world.tool.fresh(".tally") for _ in groups]
+    jobs = [Obedient(world, stack, tally) for tally in tallies]
+    for group, job in zip(groups, jobs):
+        enter_cgroup(group, job.process.pid)
+    return jobs, tallies
+
+
+def cached(world):
+    return sum(reads.cached_pages(fd) for fd in world.fds)
+
+
+@part.case
+def eight_jobs_on_shared_files(world, stack):
+    """The pages that came are those of all jobs together, by cachestat(2)."""
+    groups = make_groups(stack, JOBS, "eight")
+    jobs, tallies = start_jobs(world, stack, groups)
+    world.fds = [os.open(f"{world.data}/{i:02}", os.O_RDONLY) for i in range(FILES)]
+    for fd in world.fds:
+        stack.callback(os.close, fd)
+        reads.drop(fd)
+    daemon = Daemon(world, stack, groups)
+    daemon.wait_runs(JOBS)
+    for r in range(ROUNDS):
+        for i, job in enumerate(jobs):
+            job.do("read", (i * 3 + r) % FILES, "in")
+    daemon.wait_intervals([daemon.run_of(group) for group in groups])
+    came = 0
+    for group, tally in zip(groups, tallies):
+        _, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("processes", job["processes"], 1)
+        totals = on_device(job, world.dev)
+        came += totals["demand_pages"] + totals["prefetched_pages"]
+    equal("pages that came", came, cached(world))
+    daemon.end()
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("state", report["run"]["state"], "complete")
+
+
+@part.case
+def brought_by_one_and_read_by_another(world, stack):
+    groups = make_groups(stack, 2, "pair")
+    (first, second), tallies = start_jobs(world, stack, groups)
+    paths = [f"{world.data}/{i:02}" for i in range(0, FILES, 3)]  # those of the order below
+    pages = 0
+    for path in paths:
+        with open(path, "rb") as f:
+            reads.drop(f.fileno())
+            pages += -(-os.fstat(f.fileno()).st_size // reads.PAGE)
+    daemon = Daemon(world, stack, groups)
+    daemon.wait_runs(2)
+    first.do("read", 0, "in")
+    second.do("read", 0, "in")
+    daemon.end()
+    jobs = [daemon.report(group)[1] for group in groups]
+    for job, tally in zip(jobs, tallies):
+        expect(world, job, lines_of(tally))
+    one, two = (on_device(job, world.dev) for job in jobs)
+    equal("pages that the first brought", one["demand_pages"] + one["prefetched_pages"], pages)
+    equal("misses of the second", two["misses"], 0)
+    equal("pages that the second brought", two["demand_pages"] + two["prefetched_pages"], 0)
+
+
+@part.case
+def jobs_that_end(world, stack):
+    """A run ends with its cgroup; the others go on. The daemon ends with the last one."""
+    groups = make_groups(stack, 3, "ends")
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, groups)
+    daemon.wait_runs(3)
+    for i, job in enumerate(jobs):
+        job.do("read", i, "in")
+    for i, (group, job) in enumerate(zip(groups, jobs)):
+        end_process(job.process)
+        until(lambda: not open(f"{group}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
+        os.rmdir(group)
+        if i < 2:
+            daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(i + 1,)],
+                         f"{i + 1} ended runs")
+            jobs[2].do("read", 3 + i, "in")
+    daemon.process.communicate(timeout=TIMEOUT_S)
+    equal("status", daemon.process.returncode, 0)
+    for group, tally in zip(groups, tallies):
+        expect(world, daemon.report(group)[1], lines_of(tally))
+
+
+@part.case
+def killed(world, stack):
+    """All runs have whole intervals, and the next daemon writes to the same database."""
+    groups = make_groups(stack, 3, "killed")
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, groups)
+    daemon.wait_runs(3)
+    for i, job in enumerate(jobs):
+        job.do("read", i, "in")
+    daemon.wait_intervals([daemon.run_of(group) for group in groups])
+    daemon.process.kill()
+    daemon.process.wait()
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        equal("state", report["run"]["state"], "open")
+        expect(world, job, lines_of(tally))
+    again = Daemon(world, stack, groups, db=daemon.db)
+    again.wait_runs(6)
+    again.end()
+    equal("integrity", again.query("PRAGMA integrity_check"), [("ok",)])
+
+
+@part.case
+def found_by_their_births(world, stack):
+    """Slurm's layout: a job that is there before the daemon, and some that come and go while it
+    runs. Their user is that of their processes. Other cgroups are no jobs."""
+    root = machine.v1_root()
+    if not root:
+        raise Skipped("no cgroup v1 here")
+    slurm = machine.cgroup(stack, machine.cgroup(stack, root, f"slurm_t{os.getpid()}"), "uid_0")
+    number = 100000 + os.getpid() % 100000 * 10
+    groups = [machine.cgroup(stack, slurm, f"job_{number}")]
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, [])
+    daemon.wait_runs(1)
+    machine.cgroup(stack, root, f"cachemon-none-{os.getpid()}")
+    for i in range(1, 4):
+        groups.append(machine.cgroup(stack, slurm, f"job_{number + i}"))
+        more, tally = start_jobs(world, stack, groups[-1:])
+        more[0].do("read", i, "in")
+        end_process(more[0].process)
+        until(lambda: not open(f"{groups[-1]}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
+        os.rmdir(groups[-1])
+        tallies += tally
+    jobs[0].do("read", 0, "in")
+    daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(3,)], "three ended runs")
+    daemon.end()
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(4,)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("user", report["run"]["user"], "root")
+
+
+@part.case
+def not_there(world, stack):
+    """Nothing is begun, and nothing is written."""
+    group = make_groups(stack, 1, "alone")[0]
+    daemon = Daemon(world, stack, [group, f"{group}-absent"])
+    _, errors = daemon.process.communicate(timeout=TIMEOUT_S)
+    equal("status", daemon.process.returncode, 1)
+    check(f"{group}-absent" in errors, errors)
+    check(not os.path.exists(daemon.db), "a database was made")
+    for words in (("--job", "pid:1"), ("--job", "word"), ("--job", "slurm:")):
+        done = subprocess.run([world.tool.cachemon, "daemon", *words], capture_output=True, check=False)
+        equal(f"status of daemon {words}", done.returncode, 2)
+        check(len(done.stderr.splitlines()) <= 2, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(part))
