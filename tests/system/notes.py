@@ -219,7 +219,7 @@ def commands(note):
         files += glob.glob(os.path.join(ROOT, "cachemon", "cmd", f"*{verb}_*.c"))
         text = "".join(read(path) for path in files)
         # Options of several verbs are macros.
-        known = set(re.findall(r'\{"([a-z-]+)", ', text)) | \
+        known = set(re.findall(r'OPTION\("([a-z-]+)", ', text)) | \
             {word.lower() for word in re.findall(r"\bREPORT_ARGS_([A-Z]+)", text)}
         # The last run may be of another job, in another database.
         wrong += [f"cachemon {verb} names no {what} of the report" for what, option in

@@ -277,6 +277,7 @@ static void test_public(void **state)
 	redact_free(r);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which ends the process instead */
 /* A name for which there is no memory could not be replaced, so no text may be sent. */
 static void test_no_memory(void **state)
 {
@@ -310,6 +311,7 @@ static void test_no_memory(void **state)
 	arena_free(&a);
 	redact_free(r);
 }
+#endif
 
 static const char *const parts[] = {
 	"/",	     "/",	 "/data",   "/srv/", "a",	 "ab",	 "abc", "train", "x.tar",
@@ -495,7 +497,7 @@ int main(void)
 		cmocka_unit_test(test_restore),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_public),
-#ifndef __SANITIZE_ADDRESS__ /* which ends the process instead */
+#ifndef __SANITIZE_ADDRESS__
 		cmocka_unit_test(test_no_memory),
 #endif
 		cmocka_unit_test(test_any_names_any_text),
