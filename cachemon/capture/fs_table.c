@@ -124,14 +124,16 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 }
 
 /* Searches pid's mounts for filesystems without a known mount. */
-static void look_at_mounts(struct fs_table *t, const char *pid)
+static int look_at_mounts(struct fs_table *t, const char *pid)
 {
 	struct mountinfo mi;
 	char path[PATH_MAX];
+	int r;
 
 	snprintf(path, sizeof(path), "%s/%s/mountinfo", t->proc_root, pid);
-	if (mountinfo_read(path, &mi))
-		return;
+	r = mountinfo_read(path, &mi);
+	if (r)
+		return r;
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct mount *best = NULL;
 
@@ -143,6 +145,7 @@ static void look_at_mounts(struct fs_table *t, const char *pid)
 			take_mount(t, i, best);
 	}
 	mountinfo_free(&mi);
+	return 0;
 }
 
 /* A filesystem without a visible mount: only its type is known. */
@@ -160,8 +163,7 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 	char pid[16];
 
 	if (t->look)
-		look_at_mounts(t, "self");
-	t->look = false;
+		t->look = look_at_mounts(t, "self");
 	for (size_t i = 0; i < t->nr; i++) {
 		struct entry *e = &t->entries[i];
 

@@ -36,6 +36,22 @@ static int forget_cgroups(const struct probe_set *set, uint32_t job)
 	return r;
 }
 
+/* Rows of advice have totals, so those of an earlier job in the slot would be the new one's. */
+static int forget_advice(const struct probe_set *set, uint32_t slot)
+{
+	int fd = bpf_map__fd(set->skel->maps.advice), r = 0;
+	struct advice_key key, next;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	while (more && !r) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (key.job == slot && bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			r = -errno;
+		key = next;
+	}
+	return r;
+}
+
 /* Nothing of the job that had the slot before. */
 static int clear_facts(const struct probe_set *set, uint32_t slot)
 {
@@ -72,6 +88,8 @@ int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgrou
 	uint32_t job = slot | (uint32_t)++set->job_nr[slot] << 16;
 	int r = clear_facts(set, slot);
 
+	if (!r)
+		r = forget_advice(set, slot);
 	shared->slots[slot].evicted_pages = 0;
 	__atomic_store_n(&shared->slots[slot].job, job, __ATOMIC_SEQ_CST);
 	if (shared->slots_end <= slot)

@@ -361,9 +361,11 @@ static int end_jobs(struct sampler *s)
 {
 	int r = 0;
 
-	for (uint32_t slot = 1; slot < s->nr_slots && !r; slot++)
-		if (s->slots[slot].state == SLOT_ENDS)
-			r = probe_set_job_end(s->set, slot);
+	for (uint32_t slot = 1; slot < s->nr_slots; slot++) {
+		int e = s->slots[slot].state == SLOT_ENDS ? probe_set_job_end(s->set, slot) : 0;
+
+		r = r ? r : e;
+	}
 	return r;
 }
 

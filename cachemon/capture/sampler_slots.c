@@ -7,16 +7,8 @@
 
 #include "cachemon/capture/sampler_impl.h"
 
-static int seed(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr, struct errtext *err)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (cgroup_populated(&cgroups[i]))
-			return probe_set_seed(s->set, NULL, 0, err);
-	return 0;
-}
-
 int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
-			uint32_t *ret_slot, struct errtext *err)
+			bool populated, uint32_t *ret_slot, struct errtext *err)
 {
 	uint32_t slot = 1;
 	int r;
@@ -27,16 +19,16 @@ int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, siz
 		return errtext_set(err, -ENOSPC, "%u jobs are watched already: no more at once",
 				   slot - 1);
 	r = probe_set_job_begin(s->set, slot, cgroups, nr, err);
-	if (r)
-		return r;
 	s->slots[slot] = (struct sampler_slot){.state = SLOT_USED};
+	if (!r && populated) {
+		r = probe_set_seed(s->set, NULL, 0, err);
+		if (r)
+			probe_set_job_end(s->set, slot);
+	}
 	*ret_slot = slot;
-	r = seed(s, cgroups, nr, err);
-	if (!r)
-		return 0;
-	/* The next drain has its counts, but no sample does. */
-	probe_set_job_end(s->set, slot);
-	s->slots[slot].state = SLOT_ENDED;
+	/* After a failure the next drain may have counts of it, but no sample does. */
+	if (r)
+		s->slots[slot].state = SLOT_ENDED;
 	return r;
 }
 

@@ -15,10 +15,10 @@ struct slot_sample {
 	struct sample sample;
 };
 
-/* Tasks in these cgroups and below them belong to a new job. -ENOSPC: there are as many jobs as the
- * set can have. */
+/* Tasks in these cgroups and below them belong to a new job; populated: some are there already.
+ * Only the kind and id of a cgroup count. -ENOSPC: there are as many jobs as the set can have. */
 int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
-			uint32_t *ret_slot, struct errtext *err);
+			bool populated, uint32_t *ret_slot, struct errtext *err);
 /* The next sample is the job's last one. */
 void sampler_slots_end(struct sampler *s, uint32_t slot);
 

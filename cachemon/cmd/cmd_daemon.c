@@ -19,7 +19,7 @@
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/job/selector.h"
 
-/* How often the loop looks whether a job's cgroup is gone. */
+/* How often the loop checks for removed cgroups, and for rows that get full. */
 #define LOOK_NS 1000000000ULL
 
 enum { JOBS_MAX = 255 };
@@ -102,7 +102,7 @@ const struct verb_spec daemon_spec = {
 		 "libvirt by their cgroups, as soon as these are made; the settings select among "
 		 "them.\n\nThe database has a run for each job, so report, top, compare and runs "
 		 "work as "
-		 "after 'cachemon watch'. Each job is counted exactly, whatever that costs; "
+		 "after 'cachemon watch'. Each job is counted at level full, whatever that costs; "
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
@@ -113,8 +113,11 @@ const struct verb_spec daemon_spec = {
 
 static void complain(void *context, const char *job, const char *text)
 {
+	struct errtext line;
+
 	(void)context;
-	fprintf(stderr, "cachemon: %s: %s\n", job, text);
+	errtext_set(&line, 0, "%s: %s", job, text);
+	cmd_say(line.text);
 }
 
 static int resolve(const char *job, struct selector *ret, struct errtext *err)
@@ -123,8 +126,10 @@ static int resolve(const char *job, struct selector *ret, struct errtext *err)
 	enum selector_request request;
 	struct mountinfo mounts;
 	const char *name;
-	int r = selector_of_job(job, &request, &name, err);
+	int r;
 
+	errtext_set(err, -ENOMEM, "out of memory");
+	r = selector_of_job(job, &request, &name, err);
 	if (r)
 		return r;
 	r = mountinfo_read("/proc/self/mountinfo", &mounts);
@@ -133,7 +138,21 @@ static int resolve(const char *job, struct selector *ret, struct errtext *err)
 	places.mounts = &mounts;
 	r = selector_resolve(&places, request, name, ret, err);
 	mountinfo_free(&mounts);
-	return r;
+	if (r || ret->kind == SELECTED_CGROUP)
+		return r;
+	selector_free(ret);
+	*ret = (struct selector){.cgroup.fd = -1};
+	return errtext_set(err, -ENOENT, "%s has processes, but no cgroup: use cachemon watch",
+			   job);
+}
+
+static bool is_twice(const struct selector *selectors, unsigned int i)
+{
+	for (unsigned int k = 0; k < i; k++)
+		if (selectors[k].cgroup.kind == selectors[i].cgroup.kind &&
+		    selectors[k].cgroup.id == selectors[i].cgroup.id)
+			return true;
+	return false;
 }
 
 /* All names are looked up before anything is loaded. */
@@ -144,6 +163,9 @@ static int resolve_all(const struct options *o, struct selector *selectors, stru
 
 		if (r)
 			return r;
+		if (is_twice(selectors, i))
+			return errtext_set(err, -EEXIST, "--job %s: its cgroup was given before",
+					   o->jobs[i]);
 	}
 	return 0;
 }
@@ -153,10 +175,12 @@ static int begin_all(const struct options *o, struct node *node, struct selector
 {
 	for (unsigned int i = 0; i < o->nr_jobs; i++) {
 		struct cgroup_ref cgroup = selectors[i].cgroup;
+		struct errtext text;
 		uint32_t slot;
 		int r;
 
-		fprintf(stderr, "cachemon: watching %s\n", selectors[i].text);
+		errtext_set(&text, 0, "watching %s", selectors[i].text);
+		cmd_say(text.text);
 		r = node_job_begin(node, &selectors[i], &cgroup, 1, &slot, err);
 		if (r)
 			return r;
@@ -171,7 +195,7 @@ static bool end_gone(struct node *node)
 	bool left = false;
 
 	for (size_t i = 0; node_job(node, i, &job); i++) {
-		if (job.gone)
+		if (node_job_gone(node, job.slot))
 			node_job_end(node, job.slot);
 		else
 			left = true;
@@ -203,21 +227,20 @@ static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 	struct errtext err;
 
 	while (left) {
-		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns;
+		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns, due;
 
 		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
 		    p[0].revents)
 			break;
-		if (w->follow)
-			look_ns = follow_work(w->follow);
-		else
-			left = end_gone(node);
+		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
+		left = w->follow || end_gone(node);
 		now = clock_now_ns();
-		if (!w->follow)
-			look_ns = now + LOOK_NS;
-		if (now < next_ns && left)
+		look_ns = due < now + LOOK_NS ? due : now + LOOK_NS;
+		if (now < next_ns && left && !node_pressed(node))
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
+		if (now < next_ns)
+			continue;
 		next_ns += interval_ns;
 		if (next_ns < now)
 			next_ns = now + interval_ns;
@@ -243,12 +266,13 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	const struct retention_policy retention = {
 		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
 		config->rollup.quarters_ns};
-	const struct node_options node_options = {.db = o->db ?: config->database,
-						  .jobs = JOBS_MAX,
-						  .interval_ns =
-							  o->interval_ns ?: config->interval_ns,
-						  .retention = o->config ? &retention : NULL,
-						  .complain = complain};
+	const struct node_options node_options = {
+		.db = o->db ?: config->database,
+		.jobs = JOBS_MAX,
+		.births = !o->nr_jobs,
+		.interval_ns = o->interval_ns ?: config->interval_ns,
+		.retention = o->config && !o->db ? &retention : NULL,
+		.complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;

@@ -247,8 +247,11 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	/* The process may have been moved; if it has ended, its last cgroup stays. */
 	if (f->pid && started(f, f->pid) != f->pid_started)
 		f->pid = 0;
-	if (f->pid && has_moved(f))
-		machine_facts_of_process(f, f->pid);
+	if (f->pid && has_moved(f) && machine_facts_of_process(f, f->pid)) {
+		/* Tried again with the next sample. */
+		free(f->pid_cgroups);
+		f->pid_cgroups = NULL;
+	}
 	if (f->has_cgroup || *f->cgroup.dir)
 		job_limit_read(&f->cgroup, &m->limit);
 	if (*f->cgroup.dir) {

@@ -18,14 +18,6 @@ struct follow {
 	bool failed; /* the last walk; said once */
 };
 
-static const enum selector_request requests[] = {
-	[FIND_SLURM] = SELECTOR_SLURM,
-	[FIND_UNIT] = SELECTOR_UNIT,
-	[FIND_CONTAINER] = SELECTOR_CONTAINER,
-	[FIND_POD] = SELECTOR_POD,
-	[FIND_VM] = SELECTOR_VM,
-};
-
 static int resolve(const struct discover_job *job, struct selector *ret, struct errtext *err)
 {
 	struct selector_places places = {.proc_root = "/proc"};
@@ -35,7 +27,8 @@ static int resolve(const struct discover_job *job, struct selector *ret, struct 
 	if (r)
 		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
 	places.mounts = &mounts;
-	r = selector_resolve(&places, requests[job->kind], job->id, ret, err);
+	r = selector_of_cgroups(&places, job->kind, job->id, job->name, job->cgroups,
+				job->nr_cgroups, ret, err);
 	mountinfo_free(&mounts);
 	return r;
 }
@@ -61,19 +54,25 @@ static void on_appeared(void *arg, struct discover_job *job)
 	f->say(text.text);
 }
 
-/* One of its cgroups is enough: all its tasks are in it. */
-static void on_changed(void *arg, struct discover_job *job)
-{
-	(void)arg;
-	(void)job;
-}
-
 static void on_gone(void *arg, struct discover_job *job)
 {
 	struct follow *f = arg;
 
 	if (job->data)
 		node_job_end(f->node, job->data);
+	job->data = 0;
+}
+
+/* A task is in a cgroup of each hierarchy, so one of the job's is enough while it exists. A job
+ * that could not begin is tried again. */
+static void on_changed(void *arg, struct discover_job *job)
+{
+	struct follow *f = arg;
+
+	if (job->data && !node_job_gone(f->node, job->data))
+		return;
+	on_gone(arg, job);
+	on_appeared(arg, job);
 }
 
 int follow_new(struct node *n, const struct node_config *config, follow_say *say,

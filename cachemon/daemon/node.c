@@ -10,6 +10,7 @@
 #include "cachemon/account/ledger.h"
 #include "cachemon/account/passes.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/vec.h"
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/capture/sampler_slots.h"
 #include "cachemon/collector/machine_facts.h"
@@ -26,8 +27,12 @@ struct job {
 	uint64_t started_ns;	       /* CLOCK_REALTIME, the moment of start_ns */
 	uint64_t start_ns, last_ns;    /* CLOCK_MONOTONIC */
 	bool begun, last;
+	bool written; /* its end, if the batch succeeds */
 	bool complained;
 };
+
+/* Ended jobs whose rows could not be written yet: a disk may be full for a while. */
+enum { ENDING_MAX = 1024 };
 
 struct node {
 	struct node_options o;
@@ -38,6 +43,8 @@ struct node {
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
 	struct job *jobs;	     /* by slot; the first is unused */
+	struct job *ending;
+	size_t nr_ending, max_ending;
 };
 
 /* A node has many small jobs. A file without room for a row counts for its directory. */
@@ -58,7 +65,8 @@ static struct ledger_limits job_limits(void)
 
 static int open_probes(struct node *n, struct errtext *err)
 {
-	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = true, .births = true};
+	const struct plan_request request = {
+		.level = LEVEL_FULL, .cgroup = true, .births = n->o.births};
 	struct probe_set_config config = {.caps = &n->caps, .jobs = n->o.jobs};
 	int r = machine_plan_viable(&request, &n->caps, &n->plan, err);
 
@@ -184,7 +192,8 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 	selector->cgroup.fd = -1;
 	if (!r) {
 		clock_begin(&j);
-		r = sampler_slots_begin(n->sampler, cgroups, nr, ret_slot, err);
+		r = sampler_slots_begin(n->sampler, cgroups, nr,
+					cgroup_populated(&j.selector.cgroup), ret_slot, err);
 	}
 	if (r)
 		job_free(&j);
@@ -195,6 +204,9 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 
 int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
 {
+	if (n->plan.choices[ROLE_CGROUP_MKDIR].state != PROBE_LIVE ||
+	    n->plan.choices[ROLE_CGROUP_RMDIR].state != PROBE_LIVE)
+		return -ENOTSUP;
 	return birth_ring_new(n->set, receive, arg, ret);
 }
 
@@ -254,48 +266,109 @@ static void complete_sample(struct node *n, struct job *j, struct sample *s)
 	j->last_ns = s->end_ns;
 }
 
+/* Whether its run can begin now. */
+static void begin_run(struct node *n, struct job *j)
+{
+	struct errtext why;
+
+	if (!j->selector.text || j->begun)
+		return;
+	/* Its processes came after the cgroup. */
+	if (j->selector.uid < 0)
+		selector_find_user("/proc", &j->selector);
+	j->begun = !describe(n, j, &why);
+	complain(n, j, j->begun ? 0 : -EIO, &why);
+}
+
+static void unbegin(struct job *j)
+{
+	j->begun = j->begun && store_run_id(j->store);
+}
+
+static bool some_wait(const struct node *n)
+{
+	bool waits = n->nr_ending;
+
+	for (uint32_t slot = 1; slot <= n->o.jobs && !waits; slot++)
+		waits = n->jobs[slot].selector.text && !n->jobs[slot].begun;
+	return waits;
+}
+
 /* The rows of a run need its first one, and a batch has one call for each run. */
 static int begin_runs(struct node *n, struct errtext *err)
 {
-	struct errtext why;
 	int r;
 
+	if (!some_wait(n))
+		return 0;
 	store_batch_begin(n->anchor);
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
-		struct job *j = &n->jobs[slot];
-
-		if (!j->selector.text || j->begun)
-			continue;
-		/* Its processes came after the cgroup. */
-		if (j->selector.uid < 0)
-			selector_find_user("/proc", &j->selector);
-		j->begun = !describe(n, j, &why);
-		complain(n, j, j->begun ? 0 : -EIO, &why);
-	}
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
+		begin_run(n, &n->jobs[slot]);
+	for (size_t i = 0; i < n->nr_ending; i++)
+		begin_run(n, &n->ending[i]);
 	r = store_batch_end(n->anchor, err);
 	for (uint32_t slot = 1; r && slot <= n->o.jobs; slot++)
-		if (n->jobs[slot].begun && !store_run_id(n->jobs[slot].store))
-			n->jobs[slot].begun = false;
+		if (n->jobs[slot].selector.text)
+			unbegin(&n->jobs[slot]);
+	for (size_t i = 0; r && i < n->nr_ending; i++)
+		unbegin(&n->ending[i]);
 	return r;
 }
 
+/* Their slots are free. Without memory, or if too many wait, the job is given up. */
+static void take_ended(struct node *n)
+{
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
+		struct job *j = &n->jobs[slot];
+
+		if (!j->last)
+			continue;
+		if (n->nr_ending == ENDING_MAX ||
+		    vec_reserve(n->ending, n->max_ending, n->nr_ending + 1)) {
+			n->o.complain(n->o.context, j->selector.text,
+				      "its last rows are lost: too many jobs wait to be written");
+			job_free(j);
+			continue;
+		}
+		n->ending[n->nr_ending++] = *j;
+		memset(j, 0, sizeof(*j));
+	}
+}
+
+static void forget_written(struct node *n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n->nr_ending; i++) {
+		if (n->ending[i].written)
+			job_free(&n->ending[i]);
+		else
+			n->ending[left++] = n->ending[i];
+	}
+	n->nr_ending = left;
+}
+
+/* Those that cannot be written now are tried again with the next sample. */
 static int end_runs(struct node *n, struct errtext *err)
 {
 	struct errtext why;
 	int r;
 
+	take_ended(n);
+	if (!n->nr_ending)
+		return 0;
 	store_batch_begin(n->anchor);
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
-		struct job *j = &n->jobs[slot];
+	for (size_t i = 0; i < n->nr_ending; i++) {
+		struct job *j = &n->ending[i];
+		int e = j->begun ? store_end(j->store, j->ledger, &(struct store_end){0}, &why) : 0;
 
-		if (j->last && j->begun)
-			complain(n, j, store_end(j->store, j->ledger, &(struct store_end){0}, &why),
-				 &why);
+		j->written = j->begun && !e;
+		if (j->begun)
+			complain(n, j, e, &why);
 	}
 	r = store_batch_end(n->anchor, err);
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
-		if (n->jobs[slot].last)
-			job_free(&n->jobs[slot]);
+	if (!r)
+		forget_written(n);
 	return r;
 }
 
@@ -327,10 +400,14 @@ static int sample(struct node *n, bool last, struct errtext *err)
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
+	int r;
+
 	if (!n->retention)
 		return 0;
-	return retention_work(n->retention, n->anchor, now_realtime_ns(),
-			      clock_now_ns() + n->o.interval_ns / 10, err);
+	r = retention_work(n->retention, n->anchor, now_realtime_ns(),
+			   clock_now_ns() + n->o.interval_ns / 10, err);
+	/* Another program writes; the next interval is soon enough. */
+	return r == -EBUSY ? 0 : r;
 }
 
 int node_sample(struct node *n, struct errtext *err)
@@ -356,12 +433,27 @@ int node_free(struct node *n, struct errtext *err)
 	sampler_free(n->sampler);
 	probe_set_free(n->set);
 	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)
-		job_free(&n->jobs[slot]);
+		if (n->jobs[slot].selector.text)
+			job_free(&n->jobs[slot]);
+	for (size_t i = 0; i < n->nr_ending; i++)
+		job_free(&n->ending[i]);
+	free(n->ending);
 	store_close(n->anchor);
 	retention_free(n->retention);
 	free(n->jobs);
 	free(n);
 	return r;
+}
+
+bool node_job_gone(const struct node *n, uint32_t slot)
+{
+	return !cgroup_exists(&n->jobs[slot].selector.cgroup);
+}
+
+bool node_pressed(struct node *n)
+{
+	sampler_names(n->sampler);
+	return sampler_pressed(n->sampler);
 }
 
 bool node_job(const struct node *n, size_t i, struct node_job *ret)
@@ -371,8 +463,7 @@ bool node_job(const struct node *n, size_t i, struct node_job *ret)
 
 		if (!j->selector.text || i--)
 			continue;
-		*ret = (struct node_job){slot, &j->selector, j->begun ? store_run_id(j->store) : 0,
-					 !cgroup_exists(&j->selector.cgroup)};
+		*ret = (struct node_job){slot, &j->selector, j->begun ? store_run_id(j->store) : 0};
 		return true;
 	}
 	return false;

@@ -17,6 +17,7 @@ struct node;
 struct node_options {
 	const char *db;
 	unsigned int jobs; /* at most at once */
+	bool births;	   /* node_births() will be called */
 	uint64_t interval_ns;
 	const struct retention_policy *retention; /* NULL: all runs are kept */
 	/* A job whose rows cannot be written is reported once; a constant until the next call. */
@@ -28,7 +29,6 @@ struct node_job {
 	uint32_t slot;
 	const struct selector *selector;
 	int64_t run_id; /* 0: not in the database yet */
-	bool gone;	/* its cgroups no longer exist */
 };
 
 int node_new(const struct node_options *o, struct node **ret, struct errtext *err);
@@ -44,7 +44,13 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 /* Its run ends with the next sample. */
 void node_job_end(struct node *n, uint32_t slot);
 
-/* The ring of cgroups that come and go; the node outlives it. */
+/* Whether the cgroup by which the job was begun no longer exists. */
+bool node_job_gone(const struct node *n, uint32_t slot);
+/* Takes the names that wait, between samples. True: a sample is due now, because rows get full. */
+bool node_pressed(struct node *n);
+
+/* The ring of cgroups that come and go; the node outlives it. -ENOTSUP: the kernel's events cannot
+ * be hooked. */
 int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret);
 
 /* A sample of all jobs, written in one transaction. 0, or -errno with a text: the sums are kept and

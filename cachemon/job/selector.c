@@ -229,6 +229,45 @@ static int select_cgroup(const struct selector_places *places, struct cgroup_ref
 	return 0;
 }
 
+static bool is_one_of(const struct cgroup_ref *ref, const struct cgroup_ref *cgroups, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (cgroups[i].kind == ref->kind && cgroups[i].id == ref->id)
+			return true;
+	return false;
+}
+
+int selector_of_cgroups(const struct selector_places *places, enum find_kind kind, const char *id,
+			const char *name, const struct cgroup_ref *cgroups, size_t nr,
+			struct selector *ret, struct errtext *err)
+{
+	const char *paths[CGROUP_KINDS] = {NULL};
+	struct cgroup_ref ref = {.fd = -1};
+	int e;
+
+	errtext_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < nr; i++)
+		paths[cgroups[i].kind] = cgroups[i].path;
+	e = cgroup_open_first(places->mounts, paths, &ref, err);
+	if (e)
+		return e;
+	if (!is_one_of(&ref, cgroups, nr)) {
+		errtext_set(err, -ENOENT, "another cgroup has the path %s now", ref.path);
+		cgroup_close(&ref);
+		return -ENOENT;
+	}
+	e = select_cgroup(places, &ref, kind, id, ret, err);
+	if (e || !name)
+		return e;
+	free(ret->name);
+	ret->name = NULL;
+	e = quote_word(name, &ret->name);
+	if (!e)
+		return 0;
+	selector_free(ret);
+	return errtext_set(err, e, "cgroup %s: %s", name, strerror(-e));
+}
+
 static int resolve_cgroup(const struct selector_places *places, const char *value,
 			  struct selector *ret, struct errtext *err)
 {

@@ -13,6 +13,7 @@
 
 #include "cachemon/access/invoker.h"
 #include "cachemon/job/cgroup.h"
+#include "cachemon/job/job_find.h"
 #include "cachemon/job/proctree.h"
 #include "cachemon/base/errtext.h"
 #include "cachemon/access/mountinfo.h"
@@ -74,6 +75,12 @@ int selector_of_job(const char *job, enum selector_request *ret_request, const c
  * cgroup_open() and find_cgroup(). An error always fills err. */
 int selector_resolve(const struct selector_places *places, enum selector_request request,
 		     const char *value, struct selector *ret, struct errtext *err);
+
+/* A job whose cgroups are known: opens the first that has processes. name: of the job, NULL: id.
+ * -ENOENT: they are gone, or others have their paths now. An error always fills err. */
+int selector_of_cgroups(const struct selector_places *places, enum find_kind kind, const char *id,
+			const char *name, const struct cgroup_ref *cgroups, size_t nr,
+			struct selector *ret, struct errtext *err);
 
 /* The process and the user of a cgroup as of now: when it was made, it had none. */
 void selector_find_user(const char *proc_root, struct selector *s);

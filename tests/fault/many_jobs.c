@@ -294,7 +294,8 @@ static void begin_below(int number, bool early, int above)
 	j->from = from[0];
 	if (early)
 		write_pid(dir, j->pid);
-	if (sampler_slots_begin(sampler, &j->cgroup, 1, &j->slot, &err))
+	if (sampler_slots_begin(sampler, &j->cgroup, 1, cgroup_populated(&j->cgroup), &j->slot,
+				&err))
 		fail(err.text);
 	if (!early)
 		write_pid(dir, j->pid);

@@ -94,6 +94,20 @@ def start_jobs(world, stack, groups):
     return jobs, tallies
 
 
+def end_group(group):
+    until(lambda: not open(f"{group}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
+    os.rmdir(group)
+
+
+def slurm_groups(stack, node):
+    """The directory in which Slurm makes the cgroups of root's jobs, and an unused job number."""
+    root = machine.v1_root()
+    if not root:
+        raise Skipped("no cgroup v1 here")
+    above = machine.cgroup(stack, root, f"slurm_{node}{os.getpid()}")
+    return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
+
+
 def cached(world):
     return sum(reads.cached_pages(fd) for fd in world.fds)
 
@@ -163,8 +177,7 @@ def jobs_that_end(world, stack):
         job.do("read", i, "in")
     for i, (group, job) in enumerate(zip(groups, jobs)):
         end_process(job.process)
-        until(lambda: not open(f"{group}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
-        os.rmdir(group)
+        end_group(group)
         if i < 2:
             daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(i + 1,)],
                          f"{i + 1} ended runs")
@@ -201,23 +214,21 @@ def killed(world, stack):
 def found_by_their_births(world, stack):
     """Slurm's layout: a job that is there before the daemon, and some that come and go while it
     runs. Their user is that of their processes. Other cgroups are no jobs."""
+    slurm, number = slurm_groups(stack, "t")
     root = machine.v1_root()
-    if not root:
-        raise Skipped("no cgroup v1 here")
-    slurm = machine.cgroup(stack, machine.cgroup(stack, root, f"slurm_t{os.getpid()}"), "uid_0")
-    number = 100000 + os.getpid() % 100000 * 10
     groups = [machine.cgroup(stack, slurm, f"job_{number}")]
     jobs, tallies = start_jobs(world, stack, groups)
     daemon = Daemon(world, stack, [])
     daemon.wait_runs(1)
+    # A user of a container runtime can make cgroups with the same names below its own.
+    machine.cgroup(stack, machine.cgroup(stack, root, f"cachemon-twin-{os.getpid()}"), os.path.basename(groups[0]))
     machine.cgroup(stack, root, f"cachemon-none-{os.getpid()}")
     for i in range(1, 4):
         groups.append(machine.cgroup(stack, slurm, f"job_{number + i}"))
         more, tally = start_jobs(world, stack, groups[-1:])
         more[0].do("read", i, "in")
         end_process(more[0].process)
-        until(lambda: not open(f"{groups[-1]}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
-        os.rmdir(groups[-1])
+        end_group(groups[-1])
         tallies += tally
     jobs[0].do("read", 0, "in")
     daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(3,)], "three ended runs")
@@ -227,6 +238,40 @@ def found_by_their_births(world, stack):
         report, job = daemon.report(group)
         expect(world, job, lines_of(tally))
         equal("user", report["run"]["user"], "root")
+        equal("processes", job["processes"], 1)
+
+
+DROP = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.read(fd, 4096)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+"""
+
+
+@part.case
+def advice_is_of_its_own_job(world, stack):
+    """The second job gets the slot of the first one, but none of its advice."""
+    slurm, number = slurm_groups(stack, "a")
+    keeper, _ = start_jobs(world, stack, [machine.cgroup(stack, slurm, f"job_{number + 9}")])
+    daemon = Daemon(world, stack, [])
+    daemon.wait_runs(1)
+    runs = []
+    for i in range(2):
+        group = machine.cgroup(stack, slurm, f"job_{number + i}")
+        code = "pass" if i else DROP
+        done = subprocess.run(["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh", sys.executable, "-c",
+                               code, f"{world.data}/00"], check=False)
+        equal("status", done.returncode, 0)
+        end_group(group)
+        daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(len(runs) + 1,)],
+                     "the end of a run")
+        runs.append(daemon.run_of(group))
+    keeper[0].do("read", 0, "in")
+    daemon.end()
+    advice = [daemon.query("SELECT count(*) FROM advice JOIN job ON job.id = job_id WHERE slot = 1 AND "
+                           f"run_id = {run}") for run in runs]
+    equal("rows of advice of the two jobs", advice, [[(1,)], [(0,)]])
 
 
 @part.case
