@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NR_EPOCHS    20
+#define NR_EPOCHS    50
 #define RECORD_BYTES 16384
-#define NR_RECORDS   1024 /* in 16 MiB, so that a spinning disk finishes in two minutes */
+#define NR_RECORDS   1024 /* in 16 MiB, so that a spinning disk finishes in five minutes */
 #define SPREAD	     31	  /* coprime to NR_RECORDS: each record is read once per epoch */
 
 static uint64_t checksum;
