@@ -9,16 +9,20 @@
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/account/ledger.h"
 #include "cachemon/account/passes.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/capture/sampler_slots.h"
 #include "cachemon/collector/machine_facts.h"
+#include "cachemon/daemon/announced.h"
 #include "cachemon/plan/machine_plan.h"
 #include "cachemon/run/run_describe.h"
 #include "cachemon/store/store.h"
 
 struct job {
 	struct selector selector; /* .text NULL: the slot has no job */
+	uint32_t id;
 	bool limits_memory;
 	struct ledger *ledger;
 	struct store *store;
@@ -38,7 +42,19 @@ struct node {
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
 	struct job *jobs;	     /* by slot; the first is unused */
+	struct announced *announced;
+	uint32_t begun; /* jobs so far */
 };
+
+/* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
+#define SLOT_BITS 8
+
+_Static_assert(NODE_JOBS_MAX < 1 << SLOT_BITS, "a slot fits into an id");
+
+static uint32_t slot_of(uint32_t id)
+{
+	return id & ((1U << SLOT_BITS) - 1);
+}
 
 /* A node has many small jobs. A file without room for a row counts for its directory. */
 static struct ledger_limits job_limits(void)
@@ -88,7 +104,8 @@ static int open_all(struct node *n, struct errtext *err)
 
 	n->jobs = calloc(n->o.jobs + 1, sizeof(*n->jobs));
 	n->retention = n->o.retention ? retention_new(n->o.retention) : NULL;
-	if (!n->jobs || (n->o.retention && !n->retention))
+	n->announced = announced_new();
+	if (!n->jobs || !n->announced || (n->o.retention && !n->retention))
 		return errtext_set(err, -ENOMEM, "out of memory");
 	r = machine_plan_check(err);
 	if (!r)
@@ -174,23 +191,83 @@ static int job_open(struct node *n, struct job *j, struct errtext *err)
 	return store_open_beside(n->anchor, &j->store, err);
 }
 
+/* KIND:NAME, as users write it. 0 or -ENOMEM. */
+static int name_of(const struct selector_identity *i, char **ret)
+{
+	return text_print(ret, "%s:%s%s%s", i->kind, i->id, i->step ? "." : "", i->step ?: "");
+}
+
+static bool is_named(const struct selector_identity *i, const char *name)
+{
+	_cleanup_free_ char *own = NULL;
+
+	return !name_of(i, &own) && !strcmp(own, name);
+}
+
+/* Root is trusted, unlike the environment of the job. */
+static void apply(struct selector *s, const struct node_request *begin)
+{
+	if (begin->uid >= 0)
+		s->uid = begin->uid;
+	if (*begin->name)
+		text_replace(&s->identity.job_name, begin->name);
+	if (*begin->partition)
+		text_replace(&s->identity.partition, begin->partition);
+}
+
+static struct job *find_named(struct node *n, const char *name)
+{
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
+		if (n->jobs[slot].selector.text && is_named(&n->jobs[slot].selector.identity, name))
+			return &n->jobs[slot];
+	return NULL;
+}
+
+int node_announce(struct node *n, const struct node_request *begin, struct errtext *err)
+{
+	struct job *j = find_named(n, begin->job);
+
+	if (j && j->begun)
+		return errtext_set(err, -EEXIST, "the run of %s has begun", begin->job);
+	if (j)
+		apply(&j->selector, begin);
+	else if (announced_put(n->announced, begin, clock_now_ns()))
+		return errtext_set(err, -ENOSPC, "%d jobs were announced and did not appear",
+				   ANNOUNCED_MAX);
+	return 0;
+}
+
+static void apply_announced(struct node *n, struct selector *s)
+{
+	_cleanup_free_ char *name = NULL;
+	struct node_request begin;
+
+	if (!name_of(&s->identity, &name) &&
+	    announced_take(n->announced, name, clock_now_ns(), &begin))
+		apply(s, &begin);
+}
+
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_slot, struct errtext *err)
+		   size_t nr, uint32_t *ret_id, struct errtext *err)
 {
 	struct job j = {.selector = *selector};
+	uint32_t slot = 0;
 	int r = job_open(n, &j, err);
 
 	memset(selector, 0, sizeof(*selector));
 	selector->cgroup.fd = -1;
 	if (!r) {
 		clock_begin(&j);
-		r = sampler_slots_begin(n->sampler, cgroups, nr, ret_slot, err);
+		r = sampler_slots_begin(n->sampler, cgroups, nr, &slot, err);
 	}
-	if (r)
+	if (r) {
 		job_free(&j);
-	else
-		n->jobs[*ret_slot] = j;
-	return r;
+		return r;
+	}
+	apply_announced(n, &j.selector);
+	*ret_id = j.id = ++n->begun << SLOT_BITS | slot;
+	n->jobs[slot] = j;
+	return 0;
 }
 
 int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
@@ -198,9 +275,23 @@ int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_
 	return birth_ring_new(n->set, receive, arg, ret);
 }
 
-void node_job_end(struct node *n, uint32_t slot)
+void node_job_end(struct node *n, uint32_t id)
 {
-	sampler_slots_end(n->sampler, slot);
+	const struct job *j = &n->jobs[slot_of(id)];
+
+	if (j->selector.text && j->id == id)
+		sampler_slots_end(n->sampler, slot_of(id));
+}
+
+bool node_end_named(struct node *n, const char *job)
+{
+	const struct job *j = find_named(n, job);
+	struct node_request ignored;
+	bool announced = announced_take(n->announced, job, clock_now_ns(), &ignored);
+
+	if (j)
+		node_job_end(n, j->id);
+	return j || announced;
 }
 
 static int describe(struct node *n, struct job *j, struct errtext *err)
@@ -359,6 +450,7 @@ int node_free(struct node *n, struct errtext *err)
 		job_free(&n->jobs[slot]);
 	store_close(n->anchor);
 	retention_free(n->retention);
+	announced_free(n->announced);
 	free(n->jobs);
 	free(n);
 	return r;
@@ -371,7 +463,7 @@ bool node_job(const struct node *n, size_t i, struct node_job *ret)
 
 		if (!j->selector.text || i--)
 			continue;
-		*ret = (struct node_job){slot, &j->selector, j->begun ? store_run_id(j->store) : 0,
+		*ret = (struct node_job){j->id, &j->selector, j->begun ? store_run_id(j->store) : 0,
 					 !cgroup_exists(&j->selector.cgroup)};
 		return true;
 	}
