@@ -101,8 +101,8 @@ const struct verb_spec daemon_spec = {
 	.notes = "Without --job it finds the jobs of Slurm, of container runtimes, Kubernetes and "
 		 "libvirt by their cgroups, as soon as these are made; the settings select among "
 		 "them.\n\nThe database has a run for each job, so report, top, compare and runs "
-		 "work as "
-		 "after 'cachemon watch'. Each job is counted at level full, whatever that costs; "
+		 "work as after 'cachemon watch'. Each job is counted at level full, whatever that "
+		 "costs; "
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
@@ -278,7 +278,9 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	struct node *node = NULL;
 	struct errtext err;
 	bool written = false;
-	int r = resolve_all(o, selectors, &err);
+	int r = signal_fd < 0
+			? errtext_set(&err, -EMFILE, "cannot receive signals: too many open files")
+			: resolve_all(o, selectors, &err);
 
 	if (!r)
 		r = node_new(&node_options, &node, &err);
