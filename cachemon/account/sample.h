@@ -108,9 +108,9 @@ enum cost_part {
 
 /* Absolute values since the start of the run: overhead. < 0: unknown. */
 struct sample_cost {
-	int64_t cpu_ns;	      /* probes and collector */
-	int64_t probe_cpu_ns; /* number of events x calibrated ns */
-	uint64_t collector_cpu_ns;
+	int64_t cpu_ns;		  /* probes and collector */
+	int64_t probe_cpu_ns;	  /* number of events x calibrated ns */
+	int64_t collector_cpu_ns; /* < 0: unknown */
 	double probe_ns_per_lookup;
 	double share_of_job_cpu; /* probes in the job's tasks */
 	double advice_calls_ns;	 /* cost of seeing every advice call; unknown while that is off */

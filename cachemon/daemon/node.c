@@ -247,6 +247,7 @@ static void complete_sample(struct node *n, struct job *j, struct sample *s)
 	/* The cost of the programs is that of all jobs together. */
 	s->cost = (struct sample_cost){.cpu_ns = -1,
 				       .probe_cpu_ns = -1,
+				       .collector_cpu_ns = -1,
 				       .probe_ns_per_lookup = -1,
 				       .share_of_job_cpu = -1,
 				       .advice_calls_ns = -1,

@@ -32,7 +32,7 @@ void rows_write_run(struct store *st, const struct ledger *l, const char *state,
 	bind_int(&b, (int64_t)st->read_on_ns);
 	bind_count(&b, st->cost.cpu_ns);
 	bind_count(&b, st->cost.probe_cpu_ns);
-	bind_int(&b, (int64_t)st->cost.collector_cpu_ns);
+	bind_count(&b, st->cost.collector_cpu_ns);
 	bind_real(&b, st->cost.probe_ns_per_lookup);
 	bind_real(&b, st->cost.share_of_job_cpu);
 	bind_real(&b, st->cost.advice_calls_ns);

@@ -65,7 +65,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 	s->cost = (struct sample_cost){
 		.cpu_ns = -1,
 		.probe_cpu_ns = -1,
-		.collector_cpu_ns = own_cpu_ns() - run->cpu0_ns,
+		.collector_cpu_ns = (int64_t)(own_cpu_ns() - run->cpu0_ns),
 		.probe_ns_per_lookup = run->calibration.ns[EV_READ],
 		.share_of_job_cpu = -1,
 		.advice_calls_ns = run->o->advice_calls ? run->calibration.ns[EV_ADVICE_CALL] : -1,
@@ -86,7 +86,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 		return;
 	if (others >= 0) {
 		s->cost.probe_cpu_ns = (int64_t)(probes + others);
-		s->cost.cpu_ns = s->cost.probe_cpu_ns + (int64_t)s->cost.collector_cpu_ns;
+		s->cost.cpu_ns = s->cost.probe_cpu_ns + s->cost.collector_cpu_ns;
 	}
 	if (job_cpu <= 0)
 		return;

@@ -90,7 +90,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		.losses = losses,
 		.nr_losses = LOSSES,
 		.probe_cpu_ns = known_if_positive(s->cost.probe_cpu_ns),
-		.collector_cpu_ns = {(int64_t)s->cost.collector_cpu_ns, true},
+		.collector_cpu_ns = {s->cost.collector_cpu_ns, true},
 		.jobs = &of,
 		.nr_jobs = 1,
 	};

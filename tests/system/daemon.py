@@ -140,6 +140,7 @@ def eight_jobs_on_shared_files(world, stack):
         report, job = daemon.report(group)
         expect(world, job, lines_of(tally))
         equal("state", report["run"]["state"], "complete")
+        equal("cost of one of many jobs", report["run"]["cost"]["collector_cpu_ns"], None)
 
 
 @part.case
