@@ -22,8 +22,6 @@
 /* How often the loop checks for removed cgroups, and for rows that get full. */
 #define LOOK_NS 1000000000ULL
 
-enum { JOBS_MAX = 255 };
-
 enum {
 	OPT_CONFIG = 256,
 	OPT_DB,
@@ -33,7 +31,7 @@ enum {
 
 struct options {
 	const char *config, *db;
-	const char *jobs[JOBS_MAX];
+	const char *jobs[NODE_JOBS_MAX];
 	unsigned int nr_jobs;
 	uint64_t interval_ns;
 };
@@ -60,9 +58,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--job", arg,
 				     "a cgroup: slurm:ID, unit:NAME, container:NAME, pod:NS/NAME, "
 				     "vm:NAME or cgroup:PATH");
-		if (o->nr_jobs == JOBS_MAX)
+		if (o->nr_jobs == NODE_JOBS_MAX)
 			usage_error(state, "--job: at most %d jobs can be watched at once",
-				    JOBS_MAX);
+				    NODE_JOBS_MAX);
 		o->jobs[o->nr_jobs++] = arg;
 		return 0;
 	case OPT_INTERVAL:
@@ -176,12 +174,12 @@ static int begin_all(const struct options *o, struct node *node, struct selector
 	for (unsigned int i = 0; i < o->nr_jobs; i++) {
 		struct cgroup_ref cgroup = selectors[i].cgroup;
 		struct errtext text;
-		uint32_t slot;
+		uint32_t id;
 		int r;
 
 		errtext_set(&text, 0, "watching %s", selectors[i].text);
 		cmd_say(text.text);
-		r = node_job_begin(node, &selectors[i], &cgroup, 1, &slot, err);
+		r = node_job_begin(node, &selectors[i], &cgroup, 1, &id, err);
 		if (r)
 			return r;
 	}
@@ -195,8 +193,8 @@ static bool end_gone(struct node *node)
 	bool left = false;
 
 	for (size_t i = 0; node_job(node, i, &job); i++) {
-		if (node_job_gone(node, job.slot))
-			node_job_end(node, job.slot);
+		if (node_job_gone(node, job.id))
+			node_job_end(node, job.id);
 		else
 			left = true;
 	}
@@ -268,7 +266,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		config->rollup.quarters_ns};
 	const struct node_options node_options = {
 		.db = o->db ?: config->database,
-		.jobs = JOBS_MAX,
+		.jobs = NODE_JOBS_MAX,
 		.births = !o->nr_jobs,
 		.interval_ns = o->interval_ns ?: config->interval_ns,
 		.retention = o->config && !o->db ? &retention : NULL,
@@ -311,7 +309,7 @@ int cmd_daemon(int argc, char **argv)
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
-	selectors = r ? NULL : calloc(JOBS_MAX, sizeof(*selectors));
+	selectors = r ? NULL : calloc(NODE_JOBS_MAX, sizeof(*selectors));
 	if (selectors) {
 		for (unsigned int i = 0; i < o.nr_jobs; i++)
 			selectors[i].cgroup.fd = -1;
