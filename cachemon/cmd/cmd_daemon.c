@@ -17,6 +17,7 @@
 #include "cachemon/daemon/follow.h"
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
+#include "cachemon/daemon/node_desk.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */
@@ -104,7 +105,8 @@ const struct verb_spec daemon_spec = {
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
-		 "were written.",
+		 "were written.\n\nWith --config the users of the node can ask for their own jobs: "
+		 "see 'cachemon jobs'.",
 	.run = cmd_daemon,
 	.measures = true,
 };
@@ -204,7 +206,8 @@ static bool end_gone(struct node *node)
 /* The loop waits for these and for the time. */
 struct waits {
 	int signal_fd;
-	struct follow *follow; /* NULL: only the jobs that were named are watched */
+	struct follow *follow;	/* NULL: only the jobs that were named are watched */
+	struct node_desk *desk; /* NULL: nobody may ask */
 };
 
 static bool say_failed(bool *said, int r, const struct errtext *err)
@@ -219,17 +222,22 @@ static bool say_failed(bool *said, int r, const struct errtext *err)
 static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 {
 	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
-			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN}};
-	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0;
+			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN},
+			     {.fd = w->desk ? node_desk_fd(w->desk) : -1, .events = POLLIN}};
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, desk_ns = UINT64_MAX;
 	bool left = true, failed = false;
 	struct errtext err;
 
 	while (left) {
 		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns, due;
 
-		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
+		if (desk_ns < until)
+			until = desk_ns;
+		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
 		    p[0].revents)
 			break;
+		if (w->desk)
+			desk_ns = node_desk_work(w->desk);
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
@@ -255,6 +263,7 @@ static int open_signals(void)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
@@ -286,10 +295,13 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		r = follow_new(node, config, cmd_say, &waits.follow, &err);
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
+	if (!r && o->config)
+		r = node_desk_new(node, node_options.db, config, &waits.desk, &err);
 	if (!r)
 		written = loop(node, node_options.interval_ns, &waits);
 	else
 		cmd_say(err.text);
+	node_desk_free(waits.desk);
 	follow_free(waits.follow);
 	if (node_free(node, &err)) {
 		cmd_say(err.text);

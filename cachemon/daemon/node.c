@@ -570,3 +570,16 @@ bool node_job(const struct node *n, size_t i, struct node_job *ret)
 	}
 	return false;
 }
+
+bool node_writes(const struct node *n, int64_t run_id)
+{
+	struct node_job job;
+
+	for (size_t i = 0; node_job(n, i, &job); i++)
+		if (job.run_id == run_id)
+			return true;
+	for (size_t i = 0; i < n->nr_ending; i++)
+		if (n->ending[i].begun && store_run_id(n->ending[i].store) == run_id)
+			return true;
+	return false;
+}

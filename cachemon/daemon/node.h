@@ -69,5 +69,7 @@ int node_sample(struct node *n, struct errtext *err);
 
 /* Job i in the order of slots; false: there are no more. */
 bool node_job(const struct node *n, size_t i, struct node_job *ret);
+/* Whether rows of this run are still to be written. */
+bool node_writes(const struct node *n, int64_t run_id);
 
 #endif
