@@ -88,8 +88,8 @@ const struct verb_spec jobs_spec = {
 		 "privileges. You see your own jobs: those that run first, then those that have "
 		 "ended, the newest first. Root and the members of the group in the daemon's "
 		 "settings see all jobs.\n\nA job that runs has the rows of its intervals so far. "
-		 "FILE must not exist; report, advise, compare and top --replay open it with "
-		 "--db.\n\nSTATE is running, complete, or cut if the daemon was killed.",
+		 "FILE must not exist; report, advise and compare open it with --db, and top with "
+		 "--replay.\n\nSTATE is running, complete, or cut if the daemon was killed.",
 	.run = cmd_jobs,
 };
 
