@@ -16,10 +16,10 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from daemon import Daemon  # noqa: E402
+from daemon import Daemon, end_group  # noqa: E402
 from syslib import machine  # noqa: E402
 from syslib.jobworld import Obedient, end_process, expect, lines_of, main  # noqa: E402
-from syslib.machine import enter_cgroup, until  # noqa: E402
+from syslib.machine import enter_cgroup  # noqa: E402
 from syslib.part import Failed, Part, Skipped, check, equal  # noqa: E402
 
 part = Part(__doc__)
@@ -176,8 +176,7 @@ def rows_are_what_the_job_did(world, stack):
         equal("files next to it", os.listdir(os.path.dirname(db)), ["job.db"])
     alice.do("read", 2, "in")
     end_process(alice.process)
-    until(lambda: not open(f"{alice.group}/cgroup.procs", encoding="ascii").read(), "an empty cgroup")
-    os.rmdir(alice.group)
+    end_group(alice.group)
     node.wait_ended(1)
     equal("state", node.listed(ALICE)[node.name(1)]["state"], "complete")
     expect(world, world.tool.report(node.fetch(ALICE, 1))[1], lines_of(alice.tally))
@@ -207,6 +206,32 @@ def begun_and_ended_by_root(world, stack):
     expect(world, world.tool.report(node.fetch(ALICE, 1))[1], lines_of(job.tally))
     equal("end again", list(node.ask({"request": "end", "job": node.name(1)})), ["error"])
     node.daemon.end()
+
+
+@part.case
+def ended_before_its_cgroup(world, stack):
+    """A job that root ended stays ended while its cgroups come and go; its slot is another job's."""
+    node = Node(world, stack).start()
+    first = node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    equal("end", node.ask({"request": "end", "job": node.name(1)}), {})
+    node.wait_ended(1)
+    second = node.job(2, BOB)
+    node.daemon.wait_runs(2)
+    also = f"{os.path.dirname(node.root)}/freezer"
+    for name in os.path.relpath(first.group, node.root).split("/"):
+        also = machine.cgroup(stack, also, name)
+    os.rmdir(also)
+    end_process(first.process)
+    end_group(first.group)
+    node.job(3, ALICE)  # the daemon takes the records of cgroups in their order
+    node.daemon.wait_runs(3)
+    second.do("read", 0, "in")
+    states = {name: job["state"] for name, job in node.listed(0).items()}
+    equal("states", states, {node.name(1): "complete", node.name(2): "running", node.name(3): "running"})
+    node.daemon.end()
+    expect(world, node.daemon.report(second.group)[1], lines_of(second.tally))
+    equal("runs", node.daemon.query("SELECT count(*) FROM run"), [(3,)])
 
 
 CLIENT = """
