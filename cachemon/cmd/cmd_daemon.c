@@ -17,12 +17,11 @@
 #include "cachemon/daemon/follow.h"
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
+#include "cachemon/daemon/node_desk.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */
 #define LOOK_NS 1000000000ULL
-
-enum { JOBS_MAX = 255 };
 
 enum {
 	OPT_CONFIG = 256,
@@ -33,7 +32,7 @@ enum {
 
 struct options {
 	const char *config, *db;
-	const char *jobs[JOBS_MAX];
+	const char *jobs[NODE_JOBS_MAX];
 	unsigned int nr_jobs;
 	uint64_t interval_ns;
 };
@@ -60,9 +59,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--job", arg,
 				     "a cgroup: slurm:ID, unit:NAME, container:NAME, pod:NS/NAME, "
 				     "vm:NAME or cgroup:PATH");
-		if (o->nr_jobs == JOBS_MAX)
+		if (o->nr_jobs == NODE_JOBS_MAX)
 			usage_error(state, "--job: at most %d jobs can be watched at once",
-				    JOBS_MAX);
+				    NODE_JOBS_MAX);
 		o->jobs[o->nr_jobs++] = arg;
 		return 0;
 	case OPT_INTERVAL:
@@ -106,7 +105,8 @@ const struct verb_spec daemon_spec = {
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
-		 "were written.",
+		 "were written.\n\nWith --config the users of the node can ask for their own jobs: "
+		 "see 'cachemon jobs'.",
 	.run = cmd_daemon,
 	.measures = true,
 };
@@ -176,12 +176,12 @@ static int begin_all(const struct options *o, struct node *node, struct selector
 	for (unsigned int i = 0; i < o->nr_jobs; i++) {
 		struct cgroup_ref cgroup = selectors[i].cgroup;
 		struct errtext text;
-		uint32_t slot;
+		uint32_t id;
 		int r;
 
 		errtext_set(&text, 0, "watching %s", selectors[i].text);
 		cmd_say(text.text);
-		r = node_job_begin(node, &selectors[i], &cgroup, 1, &slot, err);
+		r = node_job_begin(node, &selectors[i], &cgroup, 1, &id, err);
 		if (r)
 			return r;
 	}
@@ -195,8 +195,8 @@ static bool end_gone(struct node *node)
 	bool left = false;
 
 	for (size_t i = 0; node_job(node, i, &job); i++) {
-		if (node_job_gone(node, job.slot))
-			node_job_end(node, job.slot);
+		if (node_job_gone(node, job.id))
+			node_job_end(node, job.id);
 		else
 			left = true;
 	}
@@ -206,7 +206,8 @@ static bool end_gone(struct node *node)
 /* The loop waits for these and for the time. */
 struct waits {
 	int signal_fd;
-	struct follow *follow; /* NULL: only the jobs that were named are watched */
+	struct follow *follow;	/* NULL: only the jobs that were named are watched */
+	struct node_desk *desk; /* NULL: nobody may ask */
 };
 
 static bool say_failed(bool *said, int r, const struct errtext *err)
@@ -221,17 +222,22 @@ static bool say_failed(bool *said, int r, const struct errtext *err)
 static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 {
 	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
-			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN}};
-	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0;
+			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN},
+			     {.fd = w->desk ? node_desk_fd(w->desk) : -1, .events = POLLIN}};
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, desk_ns = UINT64_MAX;
 	bool left = true, failed = false;
 	struct errtext err;
 
 	while (left) {
 		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns, due;
 
-		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
+		if (desk_ns < until)
+			until = desk_ns;
+		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
 		    p[0].revents)
 			break;
+		if (w->desk)
+			desk_ns = node_desk_work(w->desk);
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
@@ -257,6 +263,7 @@ static int open_signals(void)
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
@@ -268,7 +275,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		config->rollup.quarters_ns};
 	const struct node_options node_options = {
 		.db = o->db ?: config->database,
-		.jobs = JOBS_MAX,
+		.jobs = NODE_JOBS_MAX,
 		.births = !o->nr_jobs,
 		.interval_ns = o->interval_ns ?: config->interval_ns,
 		.retention = o->config && !o->db ? &retention : NULL,
@@ -288,10 +295,13 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		r = follow_new(node, config, cmd_say, &waits.follow, &err);
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
+	if (!r && o->config)
+		r = node_desk_new(node, node_options.db, config, &waits.desk, &err);
 	if (!r)
 		written = loop(node, node_options.interval_ns, &waits);
 	else
 		cmd_say(err.text);
+	node_desk_free(waits.desk);
 	follow_free(waits.follow);
 	if (node_free(node, &err)) {
 		cmd_say(err.text);
@@ -311,7 +321,7 @@ int cmd_daemon(int argc, char **argv)
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
-	selectors = r ? NULL : calloc(JOBS_MAX, sizeof(*selectors));
+	selectors = r ? NULL : calloc(NODE_JOBS_MAX, sizeof(*selectors));
 	if (selectors) {
 		for (unsigned int i = 0; i < o.nr_jobs; i++)
 			selectors[i].cgroup.fd = -1;

@@ -9,14 +9,17 @@
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
+#include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/selector.h"
 #include "cachemon/store/retention.h"
 
 struct node;
 
+enum { NODE_JOBS_MAX = 255 };
+
 struct node_options {
 	const char *db;
-	unsigned int jobs; /* at most at once */
+	unsigned int jobs; /* at once; at most NODE_JOBS_MAX */
 	bool births;	   /* node_births() will be called */
 	uint64_t interval_ns;
 	const struct retention_policy *retention; /* NULL: all runs are kept */
@@ -26,7 +29,7 @@ struct node_options {
 };
 
 struct node_job {
-	uint32_t slot;
+	uint32_t id;
 	const struct selector *selector;
 	int64_t run_id; /* 0: not in the database yet */
 };
@@ -40,12 +43,19 @@ int node_free(struct node *n, struct errtext *err);
  * hierarchies, the selector's among them, borrowed. -ENOSPC: there are as many jobs as possible.
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_slot, struct errtext *err);
-/* Its run ends with the next sample. */
-void node_job_end(struct node *n, uint32_t slot);
+		   size_t nr, uint32_t *ret_id, struct errtext *err);
+/* Its run ends with the next sample. Does nothing after that. */
+void node_job_end(struct node *n, uint32_t id);
 
-/* Whether the cgroup by which the job was begun no longer exists. */
-bool node_job_gone(const struct node *n, uint32_t slot);
+/* Root announces a job, KIND:NAME, before its run has begun: user, name, partition. A job that
+ * has no cgroup yet has ten minutes to appear. -EEXIST: the run has begun; -ENOSPC. */
+int node_announce(struct node *n, const struct node_request *begin, struct errtext *err);
+/* Ends the job KIND:NAME, and forgets its announcement; false: it is unknown. */
+bool node_end_named(struct node *n, const char *job);
+
+/* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.
+ */
+bool node_job_gone(const struct node *n, uint32_t id);
 /* Takes the names that wait, between samples. True: a sample is due now, because rows get full. */
 bool node_pressed(struct node *n);
 
@@ -59,5 +69,7 @@ int node_sample(struct node *n, struct errtext *err);
 
 /* Job i in the order of slots; false: there are no more. */
 bool node_job(const struct node *n, size_t i, struct node_job *ret);
+/* Whether rows of this run are still to be written. */
+bool node_writes(const struct node *n, int64_t run_id);
 
 #endif

@@ -5,7 +5,7 @@
  * closes the connection. The answer to a snapshot has the job's rows as a file. Pure: requests are
  * hostile text.
  *
- *   {"request": "hello"}                         version and limits of the daemon
+ *   {"request": "hello"}                         versions of the daemon and of this
  *   {"request": "jobs"}                          the jobs that the caller may see
  *   {"request": "snapshot", "job": "slurm:14"}   the rows of a job
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
