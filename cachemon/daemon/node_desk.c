@@ -334,6 +334,16 @@ void node_desk_free(struct node_desk *d)
 	free(d);
 }
 
+int node_desk_admit(struct node_desk *d, const struct node_config *config, struct errtext *err)
+{
+	gid_t group = (gid_t)-1;
+	int r = find_group(config->socket.admin_group, &group, err);
+
+	if (!r)
+		node_server_admit(d->server, group);
+	return r;
+}
+
 int node_desk_fd(const struct node_desk *d)
 {
 	return node_server_fd(d->server);
