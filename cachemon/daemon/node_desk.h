@@ -16,7 +16,7 @@ struct node_desk;
 int node_desk_new(struct node *n, const char *db, const struct node_config *config,
 		  struct node_desk **ret, struct errtext *err);
 void node_desk_free(struct node_desk *d);
-/* The group of socket.admin_group sees all jobs from now on. -ENOENT with a text: it does not
+/* The group of socket.admin_group sees all jobs. -ENOENT with a text: it does not
  * exist, and nothing changes. */
 int node_desk_admit(struct node_desk *d, const struct node_config *config, struct errtext *err);
 

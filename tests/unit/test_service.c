@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: daemon */
-/* What a service reports, received on a real socket. */
+/* The reports of a service, received on a real socket. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,7 @@ static void opened(struct world *w)
 		fail_msg("%s", w->err.text);
 }
 
-/* The next message; "": there is none. */
+/* The next message, or "" if nothing was sent. */
 static void expect(struct world *w, const char *want)
 {
 	char got[256] = "";
