@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reports of a service to systemd, or to whoever listens at $NOTIFY_SOCKET: that it is ready, how
- * many jobs it watches, and that its loop goes round. Owns the address and the times. The protocol
- * is one datagram of lines KEY=VALUE (sd_notify(3)), so no library is needed. Without the variable
- * nothing is sent.
+ * The reports of a service to systemd, or to whoever listens at $NOTIFY_SOCKET: that it is ready,
+ * how many jobs it watches, and that its loop goes round. Owns the address and the times. The
+ * protocol is one datagram of lines KEY=VALUE (sd_notify(3)), so no library is needed. Without the
+ * variable nothing is sent.
  */
 #ifndef SERVICE_H
 #define SERVICE_H

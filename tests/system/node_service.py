@@ -202,8 +202,8 @@ def another_retention(world, stack):
 
 @part.case
 def killed_and_started_again(world, stack):
-    """What the job did before the last interval, and what it does when the next daemon is ready, is
-    in the database."""
+    """The database has the reads of the job before the last interval, and those since the next daemon
+    was ready."""
     manager = Manager(world, stack)
     service = Service(world, stack, manager)
     service.write()
