@@ -18,6 +18,8 @@
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_desk.h"
+#include "cachemon/daemon/reload.h"
+#include "cachemon/daemon/service.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */
@@ -106,7 +108,7 @@ const struct verb_spec daemon_spec = {
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
 		 "were written.\n\nWith --config the users of the node can ask for their own jobs: "
-		 "see 'cachemon jobs'.",
+		 "see 'cachemon jobs'. SIGHUP then reads the file again.",
 	.run = cmd_daemon,
 	.measures = true,
 };
@@ -208,6 +210,8 @@ struct waits {
 	int signal_fd;
 	struct follow *follow;	/* NULL: only the jobs that were named are watched */
 	struct node_desk *desk; /* NULL: nobody may ask */
+	struct service service;
+	struct reload reload; /* .file NULL: there are no settings to read again */
 };
 
 static bool say_failed(bool *said, int r, const struct errtext *err)
@@ -218,26 +222,67 @@ static bool say_failed(bool *said, int r, const struct errtext *err)
 	return r;
 }
 
+static void read_settings(struct waits *w)
+{
+	struct errtext text;
+
+	service_reloading(&w->service);
+	reload_read(&w->reload, &text);
+	cmd_say(text.text);
+	service_ready(&w->service, &text);
+}
+
+/* Whether the signal that has arrived ends the daemon. */
+static bool take_signal(struct waits *w)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(w->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
+		return false;
+	if (signal.ssi_signo != SIGHUP || !w->reload.file)
+		return true;
+	read_settings(w);
+	return false;
+}
+
+static size_t count_jobs(const struct node *node)
+{
+	struct node_job job;
+	size_t nr = 0;
+
+	while (node_job(node, nr, &job))
+		nr++;
+	return nr;
+}
+
+/* Answers, reports, and returns when to do so again. */
+static uint64_t serve(struct node *node, struct waits *w)
+{
+	uint64_t desk_ns = w->desk ? node_desk_work(w->desk) : UINT64_MAX,
+		 service_ns = service_alive(&w->service, count_jobs(node), clock_now_ns());
+
+	return desk_ns < service_ns ? desk_ns : service_ns;
+}
+
 /* Until a signal, or until no named job is left. Returns whether the last interval was written. */
-static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
+static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 {
 	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
 			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN},
 			     {.fd = w->desk ? node_desk_fd(w->desk) : -1, .events = POLLIN}};
-	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, desk_ns = UINT64_MAX;
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, serve_ns = 0;
 	bool left = true, failed = false;
 	struct errtext err;
 
 	while (left) {
 		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns, due;
 
-		if (desk_ns < until)
-			until = desk_ns;
+		if (serve_ns < until)
+			until = serve_ns;
 		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
-		    p[0].revents)
+		    p[0].revents && take_signal(w))
 			break;
-		if (w->desk)
-			desk_ns = node_desk_work(w->desk);
+		serve_ns = serve(node, w);
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
@@ -254,6 +299,22 @@ static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 	return !failed;
 }
 
+/* When it is ready, it watches the jobs that are there. */
+static bool run(struct node *node, uint64_t interval_ns, struct waits *w)
+{
+	struct errtext err;
+	bool written;
+
+	if (w->follow)
+		follow_work(w->follow);
+	/* Its manager will end it. */
+	if (service_ready(&w->service, &err))
+		cmd_say(err.text);
+	written = loop(node, interval_ns, w);
+	service_stopping(&w->service);
+	return written;
+}
+
 static int open_signals(void)
 {
 	sigset_t set;
@@ -261,48 +322,68 @@ static int open_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+static int open_waits(const struct options *o, const struct node_config *config, struct node *node,
+		      const char *db, struct waits *w, struct errtext *err)
+{
+	int r = o->nr_jobs ? 0 : follow_new(node, config, cmd_say, &w->follow, err);
+
+	if (!r && o->config)
+		r = node_desk_new(node, db, config, &w->desk, err);
+	w->reload = (struct reload){.file = o->config,
+				    .started = config,
+				    .node = node,
+				    .follow = w->follow,
+				    .desk = w->desk};
+	return r;
+}
+
+static void close_waits(struct waits *w)
+{
+	node_desk_free(w->desk);
+	follow_free(w->follow);
+	reload_free(&w->reload);
+	service_close(&w->service);
+}
+
 static int watch_node(const struct options *o, const struct node_config *config,
 		      struct selector *selectors)
 {
-	const struct retention_policy retention = {
-		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
-		config->rollup.quarters_ns};
 	const struct node_options node_options = {
 		.db = o->db ?: config->database,
 		.jobs = NODE_JOBS_MAX,
 		.births = !o->nr_jobs,
 		.interval_ns = o->interval_ns ?: config->interval_ns,
-		.retention = o->config && !o->db ? &retention : NULL,
+		.retention = o->config && !o->db ? &config->retention : NULL,
 		.complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;
 	struct errtext err;
 	bool written = false;
-	int r = signal_fd < 0
-			? errtext_set(&err, -EMFILE, "cannot receive signals: too many open files")
-			: resolve_all(o, selectors, &err);
+	int r = service_open(&waits.service, &err);
 
+	if (!r && signal_fd < 0)
+		r = errtext_set(&err, -EMFILE, "cannot receive signals: too many open files");
+	if (!r)
+		r = resolve_all(o, selectors, &err);
 	if (!r)
 		r = node_new(&node_options, &node, &err);
-	if (!r && !o->nr_jobs)
-		r = follow_new(node, config, cmd_say, &waits.follow, &err);
+	if (!r)
+		r = open_waits(o, config, node, node_options.db, &waits, &err);
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
-	if (!r && o->config)
-		r = node_desk_new(node, node_options.db, config, &waits.desk, &err);
 	if (!r)
-		written = loop(node, node_options.interval_ns, &waits);
+		written = run(node, node_options.interval_ns, &waits);
 	else
 		cmd_say(err.text);
-	node_desk_free(waits.desk);
-	follow_free(waits.follow);
+	close_waits(&waits);
 	if (node_free(node, &err)) {
 		cmd_say(err.text);
 		written = false;

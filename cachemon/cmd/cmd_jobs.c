@@ -146,7 +146,10 @@ static int print_table(const cJSON *reply)
 
 	doc_begin(&d, "%d job%s on this node", cJSON_GetArraySize(jobs),
 		  &"s"[cJSON_GetArraySize(jobs) == 1]);
-	cJSON_ArrayForEach(job, jobs) add_row(&t, job);
+	cJSON_ArrayForEach(job, jobs)
+	{
+		add_row(&t, job);
+	}
 	doc_put_table(&d, &t);
 	if (more)
 		doc_para(&d, "%" PRId64 " older job%s not listed.", more,

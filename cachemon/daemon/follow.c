@@ -106,6 +106,11 @@ void follow_free(struct follow *f)
 	free(f);
 }
 
+void follow_select(struct follow *f, const struct node_config *config)
+{
+	discover_select(f->discover, config);
+}
+
 int follow_fd(const struct follow *f)
 {
 	return birth_ring_fd(f->ring);

@@ -508,6 +508,12 @@ static int keep_policy(struct node *n, struct errtext *err)
 	return r == -EBUSY ? 0 : r;
 }
 
+void node_retain(struct node *n, const struct retention_policy *policy)
+{
+	if (n->retention)
+		retention_change(n->retention, policy);
+}
+
 int node_sample(struct node *n, struct errtext *err)
 {
 	struct errtext why;

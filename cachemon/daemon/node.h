@@ -37,6 +37,8 @@ struct node_job {
 int node_new(const struct node_options *o, struct node **ret, struct errtext *err);
 /* Ends the runs of all jobs. 0, or -errno: some rows were not written. NULL is fine. */
 int node_free(struct node *n, struct errtext *err);
+/* Another policy, unless all runs are kept. */
+void node_retain(struct node *n, const struct retention_policy *policy);
 
 /*
  * Takes the selector, which is a cgroup, even after a failure; cgroups: those of the job in all

@@ -14,6 +14,7 @@
 
 #include "cachemon/base/arena.h"
 #include "cachemon/base/errtext.h"
+#include "cachemon/store/retention.h"
 
 struct node_list {
 	const char **of;
@@ -28,12 +29,7 @@ struct node_config {
 		unsigned int kinds; /* a bit for each enum find_kind */
 		struct node_list include, exclude;
 	} jobs;
-	struct {
-		uint64_t age_ns, size_bytes; /* 0: no limit */
-	} retention;
-	struct {
-		uint64_t minutes_ns, quarters_ns; /* ages at which rows are merged */
-	} rollup;
+	struct retention_policy retention; /* and the keys of rollup */
 	struct {
 		const char *textfile_directory; /* NULL: none is written */
 		struct sockaddr_storage listen; /* ss_family 0: nothing listens */
@@ -54,6 +50,16 @@ void node_config_free(struct node_config *c);
 
 /* Whether these settings select a job. kind: as find_kind_name() has it. */
 bool node_config_selects(const struct node_config *c, const char *kind, const char *name);
+
+/*
+ * The keys whose values differ and that a daemon reads only when it starts, such as "database,
+ * interval"; empty: none.
+ */
+struct node_config_fixed {
+	char names[256];
+};
+struct node_config_fixed node_config_fixed(const struct node_config *started,
+					   const struct node_config *now);
 
 struct node_config_key {
 	const char *name; /* "retention.age" */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/daemon/node_server.h"
 #include "cachemon/daemon/snapshots.h"
@@ -269,14 +269,12 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 /* Everybody may pass through the directory of the socket. /run is empty after a boot. */
 static int make_directory(const char *socket, struct errtext *err)
 {
-	_cleanup_free_ char *path = strdup(socket);
-	char *slash = path ? strrchr(path, '/') : NULL;
+	const char *slash = strrchr(socket, '/'); /* the path is absolute */
+	char path[PATH_MAX];
 
-	if (!path)
-		return errtext_set(err, -ENOMEM, "out of memory");
-	if (!slash || slash == path)
+	if (slash == socket)
 		return 0;
-	*slash = '\0';
+	snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
 	if (mkdir(path, 0755) ? errno == EEXIST : !chmod(path, 0755)) /* whatever the umask */
 		return 0;
 	return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
@@ -334,6 +332,16 @@ void node_desk_free(struct node_desk *d)
 	node_server_free(d->server);
 	snapshots_free(d->snapshots);
 	free(d);
+}
+
+int node_desk_admit(struct node_desk *d, const struct node_config *config, struct errtext *err)
+{
+	gid_t group = (gid_t)-1;
+	int r = find_group(config->socket.admin_group, &group, err);
+
+	if (!r)
+		node_server_admit(d->server, group);
+	return r;
 }
 
 int node_desk_fd(const struct node_desk *d)

@@ -16,6 +16,9 @@ struct node_desk;
 int node_desk_new(struct node *n, const char *db, const struct node_config *config,
 		  struct node_desk **ret, struct errtext *err);
 void node_desk_free(struct node_desk *d);
+/* The group of socket.admin_group sees all jobs. -ENOENT with a text: it does not
+ * exist, and nothing changes. */
+int node_desk_admit(struct node_desk *d, const struct node_config *config, struct errtext *err);
 
 /* Readable: call node_desk_work(). */
 int node_desk_fd(const struct node_desk *d);
