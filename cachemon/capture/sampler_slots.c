@@ -142,14 +142,14 @@ int sampler_slots_take(struct sampler *s, bool last, const struct slot_sample **
 	for (uint32_t slot = 1; slot < s->nr_slots; slot++) {
 		struct slot_sample *to;
 
-		if (s->slots[slot].state != SLOT_USED && s->slots[slot].state != SLOT_ENDS)
+		if (s->slots[slot].state == SLOT_FREE || s->slots[slot].state == SLOT_ENDED)
 			continue;
 		if (vec_reserve(s->samples, s->max_samples, nr + 1)) {
 			r = r ? r : -ENOMEM;
 			break;
 		}
 		to = &s->samples[nr++];
-		*to = (struct slot_sample){slot, s->slots[slot].state == SLOT_ENDS, all};
+		*to = (struct slot_sample){slot, s->slots[slot].state == SLOT_LAST, all};
 		skip_before(s, slot, &at);
 		slot_take(s, slot, &at, &to->sample);
 		if (!to->last)

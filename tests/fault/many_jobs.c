@@ -25,6 +25,7 @@
 #endif
 
 #include "cachemon/access/mountinfo.h"
+#include "cachemon/capture/grace.h"
 #include "cachemon/capture/sampler_slots.h"
 #include "sampled.h"
 
@@ -623,13 +624,10 @@ static void stop(int number)
 	close(j->from);
 }
 
-/* The job ends, with its process or before it. */
-static void forget(int number)
+static void forget_model(int number)
 {
 	struct job *j = &jobs[number - 1];
 
-	sampler_slots_end(sampler, j->slot);
-	expect_all("the last sample");
 	j->lives = false;
 	if (j->in == number)
 		j->in = 0;
@@ -639,6 +637,14 @@ static void forget(int number)
 			if (model[f][i].owner == number)
 				model[f][i].owner = model[f][i].open = 0;
 		}
+}
+
+/* The job ends, with its process or before it. */
+static void forget(int number)
+{
+	sampler_slots_end(sampler, jobs[number - 1].slot);
+	expect_all("the last sample");
+	forget_model(number);
 }
 
 static void remove_cgroup(int number)
@@ -653,6 +659,37 @@ static void end(int number)
 	stop(number);
 	forget(number);
 	remove_cgroup(number);
+}
+
+/* Waits for running programs; each may take as long as the slowest CPU. */
+static long waits;
+int __real_grace_wait(const struct grace *g);
+int __wrap_grace_wait(const struct grace *g);
+
+int __wrap_grace_wait(const struct grace *g)
+{
+	waits++;
+	return __real_grace_wait(g);
+}
+
+/* However many jobs end with a sample, it waits once more. */
+static void end_at_once(int first, int last)
+{
+	long began = waits, usual;
+
+	expect_all("before they end");
+	usual = waits - began;
+	for (int i = first; i <= last; i++)
+		stop(i);
+	for (int i = first; i <= last; i++)
+		sampler_slots_end(sampler, jobs[i - 1].slot);
+	began = waits;
+	expect_all("jobs that end at once");
+	expect("waits for jobs that end at once", waits - began - usual, 1);
+	for (int i = first; i <= last; i++) {
+		forget_model(i);
+		remove_cgroup(i);
+	}
 }
 
 static void expect_some(const char *what, long n)
@@ -1032,6 +1069,9 @@ int main(int argc, char **argv)
 	unfound();
 	crowd();
 	processor();
+	for (int i = 6; i <= 8; i++)
+		begin(i, AFTER);
+	end_at_once(6, 8);
 	drop_outside(0);
 	drop_outside(1);
 	expect_all("everything is dropped");
