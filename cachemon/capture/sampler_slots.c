@@ -7,14 +7,26 @@
 
 #include "cachemon/capture/sampler_impl.h"
 
-int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
-			bool populated, uint32_t *ret_slot, struct errtext *err)
+static uint32_t free_slot(const struct sampler *s)
 {
 	uint32_t slot = 1;
-	int r;
 
 	while (slot < s->nr_slots && s->slots[slot].state != SLOT_FREE)
 		slot++;
+	return slot;
+}
+
+bool sampler_slots_free(const struct sampler *s)
+{
+	return free_slot(s) < s->nr_slots;
+}
+
+int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
+			bool populated, uint32_t *ret_slot, struct errtext *err)
+{
+	uint32_t slot = free_slot(s);
+	int r;
+
 	if (slot == s->nr_slots)
 		return errtext_set(err, -ENOSPC, "%u jobs are watched already: no more at once",
 				   slot - 1);

@@ -41,6 +41,8 @@ int node_free(struct node *n, struct errtext *err);
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, uint32_t *ret_slot, struct errtext *err);
+/* Whether another job can begin. */
+bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. */
 void node_job_end(struct node *n, uint32_t slot);
 
