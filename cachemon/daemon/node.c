@@ -287,6 +287,11 @@ int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_
 	return birth_ring_new(n->set, receive, arg, ret);
 }
 
+bool node_has_room(const struct node *n)
+{
+	return sampler_slots_free(n->sampler);
+}
+
 /* NULL: it has ended. */
 static const struct job *find_job(const struct node *n, uint32_t id)
 {

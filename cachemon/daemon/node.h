@@ -46,6 +46,8 @@ void node_retain(struct node *n, const struct retention_policy *policy);
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, uint32_t *ret_id, struct errtext *err);
+/* Whether another job can begin. */
+bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. Does nothing after that. */
 void node_job_end(struct node *n, uint32_t id);
 
