@@ -77,7 +77,8 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		.name = name_of(run),
 		.step = run->selector.identity.step,
 		.partition = run->selector.identity.partition,
-		.running = !last,
+		.past = run->metrics->metrics,
+		.running = {!last, true},
 		.cpu_ns = {(int64_t)job->facts.cpu_ns, true},
 		.processes = {(int64_t)job->facts.alive, true},
 		.mounts = mounts,
@@ -91,6 +92,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		.nr_losses = LOSSES,
 		.probe_cpu_ns = known_if_positive(s->cost.probe_cpu_ns),
 		.collector_cpu_ns = {s->cost.collector_cpu_ns, true},
+		.past = run->metrics->metrics,
 		.jobs = &of,
 		.nr_jobs = 1,
 	};
@@ -114,7 +116,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		take_counts(run, &f->total, &mounts[i].counts);
 	}
 	take_counts(run, &job->total, &of.counts);
-	r = metrics_write(run->metrics->metrics, &node, out);
+	r = metrics_write(&node, METRICS_TEXT, out);
 	free(mounts);
 	return r;
 }
