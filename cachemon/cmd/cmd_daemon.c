@@ -18,6 +18,7 @@
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_desk.h"
+#include "cachemon/daemon/node_metrics.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */
@@ -273,13 +274,12 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	const struct retention_policy retention = {
 		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
 		config->rollup.quarters_ns};
-	const struct node_options node_options = {
-		.db = o->db ?: config->database,
-		.jobs = NODE_JOBS_MAX,
-		.births = !o->nr_jobs,
-		.interval_ns = o->interval_ns ?: config->interval_ns,
-		.retention = o->config && !o->db ? &retention : NULL,
-		.complain = complain};
+	struct node_options node_options = {.db = o->db ?: config->database,
+					    .jobs = NODE_JOBS_MAX,
+					    .births = !o->nr_jobs,
+					    .interval_ns = o->interval_ns ?: config->interval_ns,
+					    .retention = o->config && !o->db ? &retention : NULL,
+					    .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;
@@ -289,6 +289,8 @@ static int watch_node(const struct options *o, const struct node_config *config,
 			? errtext_set(&err, -EMFILE, "cannot receive signals: too many open files")
 			: resolve_all(o, selectors, &err);
 
+	if (!r)
+		r = node_metrics_new(config, cmd_say, &node_options.metrics, &err);
 	if (!r)
 		r = node_new(&node_options, &node, &err);
 	if (!r && !o->nr_jobs)
@@ -307,6 +309,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		cmd_say(err.text);
 		written = false;
 	}
+	node_metrics_free(node_options.metrics);
 	return written ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -139,6 +139,20 @@ struct metrics {
 	size_t nr, room;
 };
 
+size_t metrics_losses(const struct loss_counts *lost, bool births,
+		      struct metrics_loss ret[METRICS_LOSSES])
+{
+	const struct metrics_loss losses[METRICS_LOSSES] = {
+		{"files", lost->map_full},	    {"page_state", lost->chunk_full},
+		{"names", lost->ring_drops},	    {"tasks", lost->state_drops},
+		{"refaults", lost->ghosts_dropped}, {"advice", lost->advice_full},
+		{"cgroups", lost->births_dropped},
+	};
+
+	memcpy(ret, losses, sizeof(losses));
+	return births ? METRICS_LOSSES : METRICS_LOSSES - 1;
+}
+
 struct metrics *metrics_new(void)
 {
 	return calloc(1, sizeof(struct metrics));

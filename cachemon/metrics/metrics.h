@@ -69,6 +69,11 @@ struct metrics_node {
 	size_t nr_jobs;
 };
 
+/* By kind; births: those of cgroups are received. Returns how many there are. */
+enum { METRICS_LOSSES = 7 };
+size_t metrics_losses(const struct loss_counts *lost, bool births,
+		      struct metrics_loss ret[METRICS_LOSSES]);
+
 /* NULL: no memory. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
