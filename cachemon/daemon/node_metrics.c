@@ -14,9 +14,9 @@
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/base/file.h"
-#include "cachemon/base/parse.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
+#include "cachemon/daemon/metrics_http.h"
 #include "cachemon/metrics/metrics_jobs.h"
 
 enum { PRESSURE_MAX = 4096, USER_MAX = 256 };
@@ -28,7 +28,8 @@ struct user {
 };
 
 struct node_metrics {
-	char *file; /* NULL: none is written */
+	char *file;		   /* NULL: none is written */
+	struct metrics_http *http; /* NULL: nothing listens */
 	node_metrics_say *say;
 	struct metrics_jobs *jobs;
 	struct metrics *past;
@@ -58,11 +59,26 @@ static int check_directory(const char *path, struct errtext *err)
 	return 0;
 }
 
+/* The server has its own copy of these settings. */
+static int open_http(struct node_metrics *m, const struct node_config *config, struct errtext *err)
+{
+	struct web_config web = {0};
+	int r = config->metrics.web_config ? web_config_load(config->metrics.web_config, &web, err)
+					   : 0;
+
+	if (!r)
+		r = metrics_http_new(&config->metrics.listen, &web, &m->http, err);
+	web_config_free(&web);
+	return r;
+}
+
 static int open_all(struct node_metrics *m, const struct node_config *config, struct errtext *err)
 {
 	const char *directory = config->metrics.textfile_directory;
 	int r = directory ? check_directory(directory, err) : 0;
 
+	if (!r && config->metrics.listen.ss_family)
+		r = open_http(m, config, err);
 	if (r)
 		return r;
 	m->jobs = metrics_jobs_new();
@@ -80,7 +96,7 @@ int node_metrics_new(const struct node_config *config, node_metrics_say *say,
 	int r;
 
 	*ret = NULL;
-	if (!config->metrics.textfile_directory)
+	if (!config->metrics.textfile_directory && !config->metrics.listen.ss_family)
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -98,6 +114,7 @@ void node_metrics_free(struct node_metrics *m)
 {
 	if (!m)
 		return;
+	metrics_http_free(m->http);
 	metrics_jobs_free(m->jobs);
 	metrics_free(m->past);
 	free(m->users);
@@ -256,15 +273,29 @@ static int write_file(const char *file, const char *text, size_t len, struct err
 	return publish_replace(&o, err);
 }
 
+static int publish_texts(struct node_metrics *m, const struct metrics_texts *texts,
+			 struct errtext *err)
+{
+	struct errtext other;
+	int r = m->file ? write_file(m->file, texts->text, texts->text_len, err) : 0;
+	int e = m->http ? metrics_http_publish(m->http, texts, r ? &other : err) : 0;
+
+	return r ? r : e;
+}
+
 static int publish_all(struct node_metrics *m, const struct metrics_node *node, struct errtext *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t len;
+	struct metrics_texts texts = {0};
+	int r;
 
-	text = text_of(node, METRICS_TEXT, &len);
-	if (!text)
-		return errtext_set(err, -ENOMEM, "cannot write metrics: out of memory");
-	return m->file ? write_file(m->file, text, len, err) : 0;
+	texts.text = text_of(node, METRICS_TEXT, &texts.text_len);
+	texts.open = text_of(node, METRICS_OPEN, &texts.open_len);
+	r = texts.text && texts.open
+		    ? publish_texts(m, &texts, err)
+		    : errtext_set(err, -ENOMEM, "cannot write metrics: out of memory");
+	free(texts.text);
+	free(texts.open);
+	return r;
 }
 
 void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs)
