@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachemon/access/access.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
@@ -63,9 +64,9 @@ static int confine(int listen_fd, int channel, pid_t parent)
 {
 	const struct invoker nobody = {.uid = NOBODY, .gid = NOBODY, .switched = true};
 	const struct rlimit none = {0, 0};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = access_open(AT_FDCWD, "/dev/null", O_RDWR, 0, ACCESS_STREAM);
 	const int keep[] = {channel, listen_fd, null};
-	int r = null < 0 ? -errno : process_keep_only(keep, 3);
+	int r = null < 0 ? null : process_keep_only(keep, 3);
 
 	if (!r)
 		r = geteuid() ? privileges_keep(0) : invoker_drop_permanently(&nobody);
