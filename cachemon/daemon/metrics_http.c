@@ -109,7 +109,7 @@ int metrics_http_new(const struct sockaddr_storage *listen, const struct web_con
 		     struct metrics_http **ret, struct errtext *err)
 {
 	struct metrics_http *h = calloc(1, sizeof(*h));
-	_cleanup_close_ int listen_fd = -1, theirs = -1;
+	_cleanup_close_ int listen_fd = -1;
 	pid_t parent = getpid();
 	int pair[2], r;
 
@@ -121,12 +121,10 @@ int metrics_http_new(const struct sockaddr_storage *listen, const struct web_con
 		r = errtext_set(err, -errno, "cannot serve metrics: %s", strerror(errno));
 	if (!r) {
 		h->channel = pair[0];
-		theirs = pair[1];
 		h->pid = fork();
 		if (!h->pid)
-			serve(listen_fd, theirs, parent, web);
-		close(theirs);
-		theirs = -1;
+			serve(listen_fd, pair[1], parent, web);
+		close(pair[1]);
 		r = h->pid < 0
 			    ? errtext_set(err, -errno, "cannot serve metrics: %s", strerror(errno))
 			    : wait_started(h, err);

@@ -133,7 +133,7 @@ static int read_document(struct reader *r)
 	if (!e && !r->cert_file != !r->key_file)
 		e = errtext_set(r->err, -EINVAL,
 				"%s: tls_server_config needs both cert_file and key_file", r->file);
-	if (e || !r->cert_file)
+	if (e || !r->cert_file || !r->key_file)
 		return e;
 	e = read_pem(r, r->cert_file, &r->config->cert);
 	return e ? e : read_pem(r, r->key_file, &r->config->key);
