@@ -164,6 +164,26 @@ int node_request_parse(const char *text, size_t len, struct node_request *ret, s
 	return e;
 }
 
+static bool add_text(cJSON *root, const char *key, const char *text)
+{
+	return !*text || cJSON_AddStringToObject(root, key, text);
+}
+
+int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX + 1])
+{
+	cJSON *root = cJSON_CreateObject();
+	bool ok = cJSON_AddStringToObject(root, "request", verbs[q->verb].name) &&
+		  add_text(root, field_names[F_JOB], q->job) &&
+		  add_text(root, field_names[F_NAME], q->name) &&
+		  add_text(root, field_names[F_PARTITION], q->partition);
+
+	if (ok && q->uid >= 0)
+		ok = cJSON_AddNumberToObject(root, field_names[F_UID], (double)q->uid);
+	ok = ok && cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false);
+	cJSON_Delete(root);
+	return ok ? 0 : -ENOMEM;
+}
+
 bool node_may_see(const struct node_peer *peer, int64_t uid)
 {
 	return peer->admin || (uid >= 0 && (int64_t)peer->uid == uid);
