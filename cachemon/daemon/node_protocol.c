@@ -21,6 +21,7 @@ static const struct {
 	[NODE_HELLO] = {"hello", 0, 0},
 	[NODE_JOBS] = {"jobs", 0, 0},
 	[NODE_SNAPSHOT] = {"snapshot", BIT(F_JOB), BIT(F_JOB)},
+	[NODE_TOTALS] = {"totals", BIT(F_JOB), BIT(F_JOB)},
 	[NODE_BEGIN] = {"begin", BIT(F_JOB),
 			BIT(F_JOB) | BIT(F_NAME) | BIT(F_PARTITION) | BIT(F_UID)},
 	[NODE_END] = {"end", BIT(F_JOB), BIT(F_JOB)},
@@ -101,7 +102,7 @@ static int take_verb(const cJSON *root, struct node_request *q, struct errtext *
 			q->verb = i;
 			return 0;
 		}
-	return REJECT("unknown request; there are hello, jobs, snapshot, begin and end");
+	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin and end");
 }
 
 static int take_all(const cJSON *root, struct node_request *q, struct errtext *err)

@@ -52,6 +52,8 @@ static void test_requests(void **state)
 	assert_int_equal(q.verb, NODE_SNAPSHOT);
 	assert_string_equal(q.job, "pod:default/web");
 	assert_int_equal(q.uid, -1);
+	good("{\"job\": \"slurm:14\", \"request\": \"totals\"}", &q);
+	assert_int_equal(q.verb, NODE_TOTALS);
 	good("{\"request\": \"begin\", \"job\": \"slurm:14\", \"name\": \"tr\\u00e4in\", "
 	     "\"uid\": 1000, \"partition\": \"gpu\"}",
 	     &q);
@@ -110,7 +112,7 @@ static void test_wrong_shapes(void **state)
 	bad("{\"request\": 1}", "a request has a text 'request'");
 	bad("{\"Request\": \"hello\"}", "a request has a text 'request'");
 	bad("{\"request\": \"stop\"}",
-	    "unknown request; there are hello, jobs, snapshot, begin and end");
+	    "unknown request; there are hello, jobs, snapshot, totals, begin and end");
 }
 
 static void test_wrong_keys(void **state)
