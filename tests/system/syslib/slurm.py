@@ -56,6 +56,7 @@ ReturnToService=2
 SlurmdParameters=config_overrides
 NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 RealMemory=2000
 PartitionName=batch Nodes={node} Default=YES MaxTime=INFINITE State=UP
+PlugStackConfig={dir}/plugstack.conf
 """
 
 
@@ -66,9 +67,10 @@ def free_port():
 
 
 class Slurm:
-    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all."""
+    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all; plugstack: lines
+    that name plugins; more: lines of the configuration."""
 
-    def __init__(self, stack, work, cgroups, memory):
+    def __init__(self, stack, work, cgroups, memory, plugstack="", more=""):
         for program in PROGRAMS:
             if not shutil.which(program, path="/usr/sbin:/usr/bin"):
                 raise Skipped(f"{program} is not installed")
@@ -78,7 +80,9 @@ class Slurm:
             f.write(CONF.format(host=socket.gethostname().split(".")[0], dir=work, node=NODE,
                                 port=free_port(), node_port=free_port(),
                                 proctrack=f"proctrack/{'cgroup' if cgroups else 'linuxproc'}",
-                                task=f"task/{'cgroup' if cgroups else 'none'}"))
+                                task=f"task/{'cgroup' if cgroups else 'none'}") + more)
+        with open(f"{work}/plugstack.conf", "w") as f:
+            f.write(plugstack)
         with open(f"{work}/cgroup.conf", "w") as f:
             f.write("CgroupPlugin=autodetect\nCgroupMountpoint=/sys/fs/cgroup\nConstrainCores=no\n"
                     f"ConstrainRAMSpace={'yes' if memory else 'no'}\n")
