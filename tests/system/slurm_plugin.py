@@ -24,7 +24,7 @@ from syslib import machine, reads  # noqa: E402
 from syslib.jobworld import FILES, main  # noqa: E402
 from syslib.machine import until  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
-from syslib.slurm import NODE, Slurm  # noqa: E402
+from syslib.slurm import FIRST_JOB, NODE, Slurm  # noqa: E402
 from syslib.tool import on_device  # noqa: E402
 
 part = Part(__doc__)
@@ -87,7 +87,8 @@ class Cluster:
     def start(self):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
-            f.write(f"jobs:\n  kinds: [slurm]\nsocket:\n  path: {self.socket}\n")
+            f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{FIRST_JOB // 100}??\"]\n"
+                    f"socket:\n  path: {self.socket}\n")
         self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", "10m")
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
@@ -243,8 +244,8 @@ def srun_alone(world, stack):
         with_option = (command[0], "--cachemon=report", "-J", f"alone {i}", *command[1:])
         done = cluster.as_user(user, *with_option, *cluster.read(i, i + 2, i).split(), directory=home)
         equal(f"status: {done.stderr}", done.returncode, 0)
-        cluster.wait_report(f"{home}/cachemon-{i + 1}-{NODE}.txt")
-        check_counts(world, f"{home}/cachemon-{i + 1}-{NODE}.db", json.loads(done.stdout))
+        cluster.wait_report(f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.txt")
+        check_counts(world, f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.db", json.loads(done.stdout))
     equal("names", sorted(job["name"] for job in cluster.list(user).values()), ["alone 0", "alone 1"])
     cluster.daemon.end()
 

@@ -12,7 +12,9 @@ from .part import Failed, Skipped, equal
 from .tool import tail
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "squeue", "sinfo")
-NODE = "n1"
+# Several clusters may run at once, and each has the cgroups of the machine.
+NODE = f"n{os.getpid()}"
+FIRST_JOB = (1000 + os.getpid() % 600000) * 100
 # Reads each file that a line of its input names, and prints the number of calls and bytes. The call
 # at the end of the file reads no page.
 READER = """
@@ -54,6 +56,7 @@ SelectTypeParameters=CR_Core
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 ReturnToService=2
 SlurmdParameters=config_overrides
+FirstJobId={first_job}
 NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 RealMemory=2000
 PartitionName=batch Nodes={node} Default=YES MaxTime=INFINITE State=UP
 PlugStackConfig={dir}/plugstack.conf
@@ -78,6 +81,7 @@ class Slurm:
         os.mkdir(work, 0o755)
         with open(f"{work}/slurm.conf", "w") as f:
             f.write(CONF.format(host=socket.gethostname().split(".")[0], dir=work, node=NODE,
+                                first_job=FIRST_JOB,
                                 port=free_port(), node_port=free_port(),
                                 proctrack=f"proctrack/{'cgroup' if cgroups else 'linuxproc'}",
                                 task=f"task/{'cgroup' if cgroups else 'none'}") + more)
