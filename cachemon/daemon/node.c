@@ -51,7 +51,12 @@ struct node {
 	size_t nr_ending, max_ending;
 	struct announced *announced;
 	uint32_t begun; /* jobs so far */
+	uint64_t sampled_ns;
+	bool hurry; /* root ended a job */
 };
+
+/* Between two samples, however many jobs root ends. */
+#define HURRY_NS UINT64_C(250000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
 #define SLOT_BITS 8
@@ -314,9 +319,16 @@ bool node_end_named(struct node *n, const char *job)
 	struct node_request ignored;
 	bool announced = announced_take(n->announced, job, clock_now_ns(), &ignored);
 
-	if (j)
+	if (j) {
 		node_job_end(n, j->id);
+		n->hurry = true;
+	}
 	return j || announced;
+}
+
+uint64_t node_due(const struct node *n)
+{
+	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
 }
 
 static int describe(struct node *n, struct job *j, struct errtext *err)
@@ -484,6 +496,8 @@ static int sample(struct node *n, bool last, struct errtext *err)
 	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
+	n->hurry = false;
+	n->sampled_ns = clock_now_ns();
 	/* Events that were read count, even after an error. */
 	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
 	store_batch_begin(n->anchor);
