@@ -42,7 +42,8 @@ struct node {
 	struct sampler *sampler;
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
-	struct job *jobs;	     /* by slot; the first is unused */
+	struct retention_clock ages;
+	struct job *jobs; /* by slot; the first is unused */
 	struct job *ending;
 	size_t nr_ending, max_ending;
 };
@@ -406,12 +407,14 @@ static int sample(struct node *n, bool last, struct errtext *err)
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
+	uint64_t monotonic_ns = clock_now_ns();
 	int r;
 
 	if (!n->retention)
 		return 0;
-	r = retention_work(n->retention, n->anchor, now_realtime_ns(),
-			   clock_now_ns() + n->o.interval_ns / 10, err);
+	r = retention_work(n->retention, n->anchor,
+			   retention_now(&n->ages, now_realtime_ns(), monotonic_ns),
+			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;
 }

@@ -24,17 +24,20 @@ JOBS = 8
 ROUNDS = 6
 TIMEOUT_S = 60
 SLOTS = 255  # jobs at once
+CLOCK_JUMP = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fault/clock_jump.c")
 
 
 class Daemon:
-    def __init__(self, world, stack, groups, *options, db=None):
+    def __init__(self, world, stack, groups, *options, db=None, use_config=False, env=None):
+        """use_config: the settings name the database, and have a policy for it."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
         # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
-        self.process = subprocess.Popen([world.tool.cachemon, "daemon", "--db", self.db, "--interval", "200ms",
-                                         *options, *jobs], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+        database = () if use_config else ("--db", self.db)
+        self.process = subprocess.Popen([world.tool.cachemon, "daemon", *database, "--interval", "200ms", *options,
+                                         *jobs], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
         stack.callback(end_process, self.process)
 
     def query(self, sql):
@@ -109,11 +112,11 @@ def slurm_groups(stack, node):
     return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
 
 
-def only(world, pattern):
+def only(world, pattern, settings=""):
     """Options for jobs of this name: the machine may have others."""
     path = world.tool.fresh(".yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"jobs:\n  include: ['{pattern}']\n")
+        f.write(f"jobs:\n  include: ['{pattern}']\n{settings}")
     return "--config", path
 
 
@@ -272,6 +275,31 @@ def more_jobs_than_slots(world, stack):
     lines = [line.split(", ", 1)[0] for line in errors.splitlines() if job in line]
     equal("lines about it", lines, [f"cachemon: slurm:{job} is not watched: {SLOTS} jobs are watched already: "
                                     "no more at once", f"cachemon: watching slurm: {job}"])
+
+
+@part.case
+def clock_set_forward(world, stack):
+    """The time of day jumps by a year: a run that has just ended is not a year old."""
+    library = world.tool.fresh(".so")
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, CLOCK_JUMP], check=True)
+    jumped = world.tool.fresh(".jumped")
+    slurm, number = slurm_groups(stack, "c")
+    number *= 1000
+    kept, ended = (machine.cgroup(stack, slurm, f"job_{number + i}") for i in range(2))
+    jobs, _ = start_jobs(world, stack, [kept, ended])
+    db = world.tool.fresh(".db")
+    settings = f"database: {db}\nretention: {{age: 1h}}\n"
+    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 1000}*", settings), db=db, use_config=True,
+                    env={"LD_PRELOAD": library, "CLOCK_JUMP_S": str(366 * 86400), "CLOCK_JUMP_FILE": jumped})
+    daemon.wait_runs(2)
+    end_process(jobs[1].process)
+    end_group(ended)
+    daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(1,)], "the end of a run")
+    with open(jumped, "w", encoding="ascii"):
+        pass
+    daemon.wait_intervals([daemon.run_of(kept)], 5)
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(2,)])
+    daemon.end()
 
 
 DROP = """
