@@ -77,7 +77,8 @@ static int open_probes(struct node *n, struct errtext *err)
 	config.nr_cpus = n->caps.nr_cpus;
 	for (int kind = 0; kind < CGROUP_KINDS; kind++)
 		config.job_hierarchies |= 1U << kind;
-	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0) +
+				     map_memory_slots(n->o.jobs + 1, config.nr_cpus),
 			     n->caps.memlock_binds == CAPS_YES, true, err);
 	if (!r)
 		r = probe_set_new(&config, &n->plan, &n->set, err);
