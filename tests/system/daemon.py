@@ -32,6 +32,7 @@ class Daemon:
         """use_config: the settings name the database, and have a policy for it."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
+        self.errors = ""  # as far as they were read
         # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
         database = () if use_config else ("--db", self.db)
@@ -73,9 +74,30 @@ class Daemon:
         equal(f"runs of {name}", len(runs), 1)
         return runs[0][0]
 
+    def writes(self):
+        """Attempts of the process so far, failed ones too."""
+        with open(f"/proc/{self.process.pid}/io", encoding="ascii") as f:
+            return int(dict(line.split(": ") for line in f)["syscw"])
+
+    def wait_writes(self, more):
+        wanted = self.writes() + more
+        self.until(lambda: self.writes() >= wanted, "attempts to write")
+
+    def wait_said(self, words):
+        fd = self.process.stderr.fileno()
+        os.set_blocking(fd, False)
+
+        def said():
+            with contextlib.suppress(BlockingIOError):
+                self.errors += os.read(fd, 65536).decode()
+            return words in self.errors
+        self.until(said, words)
+        os.set_blocking(fd, True)
+
     def end(self, status=0):
         self.process.send_signal(signal.SIGTERM)
         _, errors = self.process.communicate(timeout=TIMEOUT_S)
+        self.errors += errors
         if self.process.returncode != status:
             raise Failed(f"daemon exits {self.process.returncode}, not {status}: {tail(errors)}")
         return errors
@@ -275,6 +297,51 @@ def more_jobs_than_slots(world, stack):
     lines = [line.split(", ", 1)[0] for line in errors.splitlines() if job in line]
     equal("lines about it", lines, [f"cachemon: slurm:{job} is not watched: {SLOTS} jobs are watched already: "
                                     "no more at once", f"cachemon: watching slurm: {job}"])
+
+
+def fill(path):
+    """All space of its filesystem."""
+    with open(path, "wb", buffering=0) as f, contextlib.suppress(OSError):
+        while f.write(bytes(4096)):
+            pass
+
+
+@part.case
+def full_disk(world, stack):
+    """What is read while nothing can be written, and the end of a job, are written when there is
+    room again. It is said once for each job."""
+    place = world.tool.fresh(".mount")
+    os.mkdir(place)
+    machine.mount(stack, "-t", "tmpfs", "-o", "size=16m", "none", place)
+    groups = make_groups(stack, 2, "full")
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, groups, db=f"{place}/run.db")
+    daemon.wait_runs(2)
+    jobs[0].do("read", 0, "in")
+    runs = [daemon.run_of(group) for group in groups]
+    daemon.wait_intervals(runs)
+    fill(f"{place}/ballast")
+    daemon.wait_said("no space left")
+    before = daemon.query("SELECT id, run_id, start_ns FROM interval ORDER BY id")
+    for i, job in enumerate(jobs):
+        job.do("read", 1 + i, "in")
+    end_process(jobs[1].process)
+    end_group(groups[1])
+    daemon.wait_writes(40)  # the job probably ends meanwhile
+    os.unlink(f"{place}/ballast")
+    daemon.until(lambda: daemon.query(f"SELECT state FROM run WHERE id = {runs[1]}") == [("complete",)],
+                 "the end of a run")
+    jobs[0].do("read", 3, "in")
+    daemon.wait_intervals(runs[:1])
+    daemon.end()
+    equal("intervals that were written", daemon.query("SELECT id, run_id, start_ns FROM interval ORDER BY id")
+          [:len(before)], before)
+    equal("integrity", daemon.query("PRAGMA integrity_check"), [("ok",)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        equal("state", report["run"]["state"], "complete")
+        expect(world, job, lines_of(tally))
+    check(daemon.errors.count("no space left") <= 3, daemon.errors)
 
 
 @part.case
