@@ -31,7 +31,7 @@
 
 enum { FILES = 2, PAGES = 1024, PAGE = 4096, JOBS = 9, JOBS_AT_ONCE = 12 };
 enum { FEW = 300, MANY = 4000 }; /* random calls */
-enum { DIR_MAX = 256, CROWD = 500, SPIN_MS = 400 };
+enum { DIR_MAX = 256, CROWD = 100, SPIN_MS = 400 };
 enum { DISTURBED = 75 }; /* the exit status; another attempt may succeed */
 
 /* Steps of a job, with a range of a file. */
@@ -944,7 +944,7 @@ static void processor(void)
 	if (sched_setscheduler(jobs[5].pid, SCHED_FIFO, &(struct sched_param){1}))
 		fail("no real-time priority");
 	order(6, &o);
-	while (state_of(jobs[5].pid) != 'R')
+	while (state_of(jobs[5].pid) != 'R' && !has_answered(6))
 		sched_yield();
 	forget(6);
 	begin(8, AFTER);
