@@ -276,6 +276,71 @@ def found_by_their_births(world, stack):
         equal("processes", job["processes"], 1)
 
 
+def try_rmdir(path):
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+
+
+def slurm_scope(stack, node):
+    """As slurm_groups(), in cgroup v2. systemd may have made the slice."""
+    root = machine.v2_root()
+    if not root:
+        raise Skipped("no cgroup v2 here")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(f"{root}/system.slice")
+        stack.callback(try_rmdir, f"{root}/system.slice")
+    scope = machine.cgroup(stack, f"{root}/system.slice", f"{node}{os.getpid()}_slurmstepd.scope")
+    return scope, (100000 + os.getpid() % 100000 * 10) * 1000
+
+
+@part.case
+def found_in_cgroup_v2(world, stack):
+    """Slurm's layout, with the processes in cgroups below those of the steps; and a container with
+    a twin in a cgroup that a user can make."""
+    scope, number = slurm_scope(stack, "v")
+    root = machine.v2_root()
+    own = f"{os.getpid():064x}"
+    settings = f"jobs:\n  include: ['slurm:{number // 1000}*', 'container:{own}']\n"
+    config = world.tool.fresh(".yaml")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(settings)
+    jobs, tallies = [], []
+
+    def start(group):
+        step = machine.cgroup(stack, group, "step_0")
+        task = machine.cgroup(stack, machine.cgroup(stack, step, "user"), "task_0")
+        more, tally = start_jobs(world, stack, [task])
+        jobs.extend(more)
+        tallies.extend(tally)
+    groups = [machine.cgroup(stack, scope, f"job_{number}")]
+    start(groups[0])
+    daemon = Daemon(world, stack, [], "--config", config)
+    daemon.wait_runs(1)
+    groups.append(machine.cgroup(stack, scope, f"job_{number + 1}"))
+    start(groups[1])
+    groups.append(machine.cgroup(stack, root, f"docker-{own}.scope"))
+    twins = machine.cgroup(stack, root, f"cachemon-twins-{os.getpid()}")
+    machine.cgroup(stack, twins, f"docker-{own}.scope")
+    more, tally = start_jobs(world, stack, groups[2:])
+    jobs += more
+    tallies += tally
+    daemon.wait_runs(3)
+    for i, job in enumerate(jobs):
+        job.do("read", i, "in")
+    errors = daemon.end()
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(3,)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("user", report["run"]["user"], "root")
+        equal("processes", job["processes"], 1)
+    places = [group[len(root):] for group in groups]
+    # The user is that of the processes, which may come later.
+    equal("lines", sorted(line.split(", uid: ")[0] for line in errors.splitlines()),
+          sorted([f"cachemon: watching slurm: {number + i}, cgroup: {places[i]}" for i in range(2)] +
+                 [f"cachemon: watching container: {own}, cgroup: {places[2]}"]))
+
+
 @part.case
 def more_jobs_than_slots(world, stack):
     """The job that finds no slot begins when another one ends."""
