@@ -46,7 +46,8 @@ struct node {
 	struct sampler *sampler;
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
-	struct job *jobs;	     /* by slot; the first is unused */
+	struct retention_clock ages;
+	struct job *jobs; /* by slot; the first is unused */
 	struct job *ending;
 	size_t nr_ending, max_ending;
 	struct announced *announced;
@@ -97,7 +98,8 @@ static int open_probes(struct node *n, struct errtext *err)
 	config.nr_cpus = n->caps.nr_cpus;
 	for (int kind = 0; kind < CGROUP_KINDS; kind++)
 		config.job_hierarchies |= 1U << kind;
-	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0) +
+				     map_memory_slots(n->o.jobs + 1, config.nr_cpus),
 			     n->caps.memlock_binds == CAPS_YES, true, err);
 	if (!r)
 		r = probe_set_new(&config, &n->plan, &n->set, err);
@@ -523,12 +525,14 @@ static int sample(struct node *n, bool last, struct errtext *err)
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
+	uint64_t monotonic_ns = clock_now_ns();
 	int r;
 
 	if (!n->retention)
 		return 0;
-	r = retention_work(n->retention, n->anchor, now_realtime_ns(),
-			   clock_now_ns() + n->o.interval_ns / 10, err);
+	r = retention_work(n->retention, n->anchor,
+			   retention_now(&n->ages, now_realtime_ns(), monotonic_ns),
+			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;
 }
