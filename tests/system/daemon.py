@@ -26,15 +26,15 @@ TIMEOUT_S = 60
 
 
 class Daemon:
-    def __init__(self, world, stack, groups, *options, db=None, named=True, env=None):
-        """named=False: the settings name the database."""
+    def __init__(self, world, stack, groups, *options, db=None, named=True, prefix=(), env=None):
+        """named=False: the settings name the database. prefix: words before the program."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
         # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
         if named:
             options = ("--db", self.db, "--interval", "200ms", *options)
-        self.process = subprocess.Popen([world.tool.cachemon, "daemon", *options, *jobs], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*prefix, world.tool.cachemon, "daemon", *options, *jobs], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
         stack.callback(end_process, self.process)
 
