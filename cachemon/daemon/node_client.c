@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
-#include "cachemon/db/db_open.h"
 
 enum { WAIT_S = 10 };
 
@@ -109,11 +108,12 @@ int node_client_ask(const char *path, const char *request, struct node_reply *re
 	return e;
 }
 
-static int map_rows(int fd, struct node_rows *rows)
+static int map_sealed(int fd, struct db_image *ret)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
 	int has = fcntl(fd, F_GET_SEALS);
 	struct stat sb;
+	void *map;
 
 	if (has < 0 || (has & seals) != seals)
 		return -EPERM;
@@ -121,41 +121,26 @@ static int map_rows(int fd, struct node_rows *rows)
 		return -errno;
 	if (sb.st_size <= 0 || sb.st_size > ROWS_MAX)
 		return -EFBIG;
-	rows->bytes = (size_t)sb.st_size;
-	rows->map = mmap(NULL, rows->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (rows->map == MAP_FAILED)
-		rows->map = NULL;
-	return rows->map ? 0 : -errno;
+	map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*ret = (struct db_image){map, (size_t)sb.st_size};
+	return 0;
 }
 
-int node_client_open(int fd, struct node_rows *ret, struct errtext *err)
+int node_client_map(int fd, struct db_image *ret, struct errtext *err)
 {
-	struct node_rows rows = {0};
-	int e = map_rows(fd, &rows), rc = SQLITE_OK;
+	int e = map_sealed(fd, ret);
 
 	close(fd);
-	if (!e) {
-		rc = db_open(NULL, DB_MEMORY, &rows.db);
-		if (!rc)
-			rc = sqlite3_deserialize(
-				rows.db, "main", rows.map, (sqlite3_int64)rows.bytes,
-				(sqlite3_int64)rows.bytes, SQLITE_DESERIALIZE_READONLY);
-	}
-	if (!e && !rc) {
-		*ret = rows;
-		return 0;
-	}
-	node_client_close(&rows);
 	if (e == -EPERM)
 		return errtext_set(err, e, "the daemon's file of rows is not sealed");
-	return errtext_set(err, e ?: -EIO, "cannot open the rows of the daemon: %s",
-			   e ? strerror(-e) : sqlite3_errstr(rc));
+	return e ? errtext_set(err, e, "cannot open the rows of the daemon: %s", strerror(-e)) : 0;
 }
 
-void node_client_close(struct node_rows *rows)
+void node_client_unmap(struct db_image *image)
 {
-	sqlite3_close(rows->db);
-	if (rows->map)
-		munmap(rows->map, rows->bytes);
-	*rows = (struct node_rows){0};
+	if (image->map)
+		munmap(image->map, image->bytes);
+	*image = (struct db_image){0};
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The users' side of the daemon's socket: asks once, receives the answer, and opens the rows that
+ * The users' side of the daemon's socket: asks once, receives the answer, and maps the rows that
  * come with it. Waits for the daemon for a limited time.
  */
 #ifndef NODE_CLIENT_H
 #define NODE_CLIENT_H
 
-#include <sqlite3.h>
-
 #include "cachemon/daemon/node_protocol.h"
+#include "cachemon/db/db_read.h"
 
 struct node_reply {
 	char text[NODE_MESSAGE_MAX + 1]; /* JSON */
@@ -20,15 +19,9 @@ struct node_reply {
 int node_client_ask(const char *path, const char *request, struct node_reply *ret,
 		    struct errtext *err);
 
-struct node_rows {
-	sqlite3 *db;
-	void *map;
-	size_t bytes;
-};
-
-/* Opens the rows of a snapshot, read-only, and closes fd in any case. The file must be sealed: its
- * writer cannot change it while it is read. */
-int node_client_open(int fd, struct node_rows *ret, struct errtext *err);
-void node_client_close(struct node_rows *rows);
+/* Maps the rows of a snapshot, and closes fd in any case. The file must be sealed: its writer
+ * cannot change it while it is read. */
+int node_client_map(int fd, struct db_image *ret, struct errtext *err);
+void node_client_unmap(struct db_image *image);
 
 #endif
