@@ -7,7 +7,8 @@ REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$REPO/build}
 
 PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson-dev
-	libcurl4-openssl-dev libelf-dev libmd-dev libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
+	libcrypt-dev libcurl4-openssl-dev libelf-dev libmd-dev libmicrohttpd-dev
+	libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
 PACKAGES_TEST=(btrfs-progs cmark-gfm debian-archive-keyring e2fsprogs fio fish jq libaio-dev libasan8
 	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl procps python3
 	python3-jsonschema python3-markdown-it python3-yaml sqlite3 sudo tmux util-linux xfsprogs xz-utils zsh)

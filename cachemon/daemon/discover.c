@@ -439,6 +439,13 @@ int discover_settle(struct discover *d, uint64_t dropped, uint64_t now_ns, uint6
 	return err;
 }
 
+void discover_again(struct discover *d)
+{
+	for (struct job *j = d->jobs; j; j = j->next)
+		if (j->announced && !j->shown.data)
+			d->events->changed(d->arg, &j->shown);
+}
+
 uint64_t discover_walks(const struct discover *d)
 {
 	return d->walks;

@@ -131,11 +131,13 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 		return errtext_set(err, -ENOMEM, "out of memory");
 	n->o = *o;
 	r = open_all(n, err);
-	if (r)
+	if (r) {
 		node_free(n, &ignored);
-	else
-		*ret = n;
-	return r;
+		return r;
+	}
+	node_metrics_publish(o->metrics, &n->plan, 0);
+	*ret = n;
+	return 0;
 }
 
 static void job_free(struct job *j)
@@ -285,6 +287,11 @@ int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_
 	    n->plan.choices[ROLE_CGROUP_RMDIR].state != PROBE_LIVE)
 		return -ENOTSUP;
 	return birth_ring_new(n->set, receive, arg, ret);
+}
+
+bool node_has_room(const struct node *n)
+{
+	return sampler_slots_free(n->sampler);
 }
 
 /* NULL: it has ended. */
@@ -474,7 +481,7 @@ static int sample(struct node *n, bool last, struct errtext *err)
 {
 	const struct slot_sample *samples;
 	struct errtext why;
-	size_t nr;
+	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
 	/* Events that were read count, even after an error. */
@@ -486,12 +493,16 @@ static int sample(struct node *n, bool last, struct errtext *err)
 
 		complete_sample(n, j, &s);
 		j->last = samples[i].last || last;
+		left += !j->last;
+		node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger, &s,
+				  j->last);
 		if (j->begun)
 			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
 	}
 	r = store_batch_end(n->anchor, begun || taken ? &why : err);
 	r = begun ? begun : taken ? taken : r;
 	taken = end_runs(n, r ? &why : err);
+	node_metrics_publish(n->o.metrics, &n->plan, left);
 	return r ? r : taken;
 }
 

@@ -74,6 +74,7 @@ static const struct key keys[] = {
 	 36500 * DAY_NS},
 	{"metrics.textfile_directory", T_PATH, true, AT(metrics.textfile_directory), NONE, 0, 0},
 	{"metrics.listen", T_ADDRESS, true, AT(metrics.listen), NONE, 0, 0},
+	{"metrics.web_config", T_PATH, true, AT(metrics.web_config), NONE, 0, 0},
 	{"socket.path", T_PATH, false, AT(socket.path), "/run/cachemon/socket", 0, 0},
 	{"socket.admin_group", T_WORD, true, AT(socket.admin_group), NONE, 0, 0},
 };

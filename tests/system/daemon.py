@@ -23,6 +23,7 @@ part = Part(__doc__)
 JOBS = 8
 ROUNDS = 6
 TIMEOUT_S = 60
+SLOTS = 255  # jobs at once
 
 
 class Daemon:
@@ -108,6 +109,14 @@ def slurm_groups(stack, node):
         raise Skipped("no cgroup v1 here")
     above = machine.cgroup(stack, root, f"slurm_{node}{os.getpid()}")
     return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
+
+
+def only(world, pattern):
+    """Options for jobs of this name: the machine may have others."""
+    path = world.tool.fresh(".yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f"jobs:\n  include: ['{pattern}']\n")
+    return "--config", path
 
 
 def cached(world):
@@ -242,6 +251,29 @@ def found_by_their_births(world, stack):
         expect(world, job, lines_of(tally))
         equal("user", report["run"]["user"], "root")
         equal("processes", job["processes"], 1)
+
+
+@part.case
+def more_jobs_than_slots(world, stack):
+    """The job that finds no slot begins when another one ends."""
+    slurm, number = slurm_groups(stack, "m")
+    number *= 1000
+    groups = [machine.cgroup(stack, slurm, f"job_{number + i}") for i in range(SLOTS)]
+    daemon = Daemon(world, stack, [], "--interval", "1s", *only(world, f"slurm:{number // 1000}*"))
+    daemon.wait_runs(SLOTS)
+    late = machine.cgroup(stack, slurm, f"job_{number + SLOTS}")
+    jobs, tallies = start_jobs(world, stack, [late])
+    daemon.wait_intervals(daemon.intervals(), 1)
+    equal("runs", len(daemon.intervals()), SLOTS)
+    end_group(groups[0])
+    daemon.wait_runs(SLOTS + 1)
+    jobs[0].do("read", 0, "in")
+    errors = daemon.end()
+    expect(world, daemon.report(late)[1], lines_of(tallies[0]))
+    job = f"{number + SLOTS}"
+    lines = [line.split(", ", 1)[0] for line in errors.splitlines() if job in line]
+    equal("lines about it", lines, [f"cachemon: slurm:{job} is not watched: {SLOTS} jobs are watched already: "
+                                    "no more at once", f"cachemon: watching slurm: {job}"])
 
 
 DROP = """

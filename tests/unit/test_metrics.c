@@ -14,14 +14,16 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/metrics/metrics.h"
 
-static char *written(struct metrics *m, const struct metrics_job *jobs, size_t nr)
+static char *written(struct metrics *m, struct metrics_job *jobs, size_t nr)
 {
-	const struct metrics_node node = {.version = "1", .jobs = jobs, .nr_jobs = nr};
+	const struct metrics_node node = {.version = "1", .past = m, .jobs = jobs, .nr_jobs = nr};
 	struct text_builder b;
 	char *text;
 
+	for (size_t i = 0; i < nr; i++)
+		jobs[i].past = m;
 	assert_non_null(text_begin(&b));
-	assert_int_equal(metrics_write(m, &node, b.out), 0);
+	assert_int_equal(metrics_write(&node, METRICS_TEXT, b.out), 0);
 	text = text_end(&b);
 	assert_non_null(text);
 	return text;
