@@ -490,6 +490,11 @@ struct node_config_fixed node_config_fixed(const struct node_config *started,
 		{"database", strcmp(started->database, now->database) != 0},
 		/* Each run has the length of its intervals. */
 		{"interval", started->interval_ns != now->interval_ns},
+		{"metrics.textfile_directory",
+		 strcmp(started->metrics.textfile_directory ?: NONE,
+			now->metrics.textfile_directory ?: NONE) != 0},
+		{"metrics.listen", memcmp(&started->metrics.listen, &now->metrics.listen,
+					  sizeof(now->metrics.listen)) != 0},
 		{"socket.path", strcmp(started->socket.path, now->socket.path) != 0},
 	};
 	struct node_config_fixed ret = {""};

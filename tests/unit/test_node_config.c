@@ -147,9 +147,12 @@ static void test_fixed(void **state)
 	good("interval: 11s\n", &now);
 	assert_string_equal(node_config_fixed(&started, &now).names, "interval");
 	node_config_free(&now);
-	good("database: /a\ninterval: 11s\nsocket: {path: /b}\n", &now);
+	good("database: /a\ninterval: 11s\nsocket: {path: /b}\n"
+	     "metrics: {listen: '[::1]:1', textfile_directory: /c}\n",
+	     &now);
 	assert_string_equal(node_config_fixed(&started, &now).names,
-			    "database, interval, socket.path");
+			    "database, interval, metrics.textfile_directory, metrics.listen, "
+			    "socket.path");
 	assert_string_equal(node_config_fixed(&now, &now).names, "");
 	node_config_free(&now);
 	node_config_free(&started);
