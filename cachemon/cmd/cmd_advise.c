@@ -4,10 +4,15 @@
 #include "cachemon/cmd/usage.h"
 
 static const struct option_spec options[] = {
-	REPORT_ARGS_DB,	    REPORT_ARGS_RUN,
-	REPORT_ARGS_JOB,    REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
-	REPORT_ARGS_JSON,   REPORT_ARGS_RULES,
-	REPORT_ARGS_OUTPUT, LLM_ARGS,
+	REPORT_ARGS_DB,
+	REPORT_ARGS_RUN,
+	REPORT_ARGS_NODE_JOB,
+	REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
+	REPORT_ARGS_JSON,
+	REPORT_ARGS_RULES,
+	REPORT_ARGS_OUTPUT,
+	REPORT_ARGS_SOCKET,
+	LLM_ARGS,
 	OPTIONS_END,
 };
 
@@ -28,7 +33,9 @@ const struct verb_spec advise_spec = {
 	.operands = "[DB]",
 	.operand = VALUE_FILE,
 	.options = options,
-	.notes = "Needs no privileges, only the database. Findings with the largest gain come "
+	.notes = "Needs no privileges, only the database. Without one, --job KIND:NAME shows your "
+		 "job "
+		 "on this node as its daemon has it. Findings with the largest gain come "
 		 "first. Rules that could not be judged are listed with the reason. 'cachemon "
 		 "explain ID' prints the whole text of a finding.\n\nWith --llm a language model "
 		 "explains the findings. Findings, severity and numbers do not change. Each "
@@ -42,6 +49,7 @@ int cmd_advise(int argc, char **argv)
 {
 	struct llm_args args = {
 		.args.report = {.run_id = REPORT_RUN_LAST, .advise = true},
+		.args.may_ask_node = true,
 	};
 
 	usage_parse(&advise_spec, llm_report_parse, argc, argv, 0, &args);

@@ -10,10 +10,8 @@
 #include "cachemon/access/publish.h"
 #include "cachemon/base/escape.h"
 #include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/node_args.h"
 #include "cachemon/cmd/usage.h"
-#include "cachemon/daemon/node_client.h"
-#include "cachemon/daemon/node_config.h"
-#include "cachemon/daemon/node_rows.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/render/doc.h"
 
@@ -90,22 +88,10 @@ const struct verb_spec jobs_spec = {
 		 "ended, the newest first. Root and the members of the group in the daemon's "
 		 "settings see all jobs.\n\nA job that runs has the rows of its intervals so far. "
 		 "FILE must not exist; report, advise and compare open it with --db, and top with "
-		 "--replay.\n\nSTATE is running, complete, or cut if the daemon was killed.",
+		 "--replay. report and advise also show a job without a file: --job "
+		 "KIND:NAME.\n\nSTATE is running, complete, or cut if the daemon was killed.",
 	.run = cmd_jobs,
 };
-
-static int ask(const struct options *o, const char *request, struct node_reply *ret,
-	       struct errtext *err)
-{
-	struct node_config config;
-	int r = node_config_parse("", "", 0, &config, err);
-
-	if (!r)
-		r = node_client_ask(o->socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS,
-				    ret, err);
-	node_config_free(&config);
-	return r;
-}
 
 static const cJSON *item(const cJSON *object, const char *key)
 {
@@ -163,7 +149,7 @@ static int list_jobs(const struct options *o, struct errtext *err)
 {
 	struct node_reply reply;
 	cJSON *root;
-	int r = ask(o, "{\"request\":\"jobs\"}", &reply, err);
+	int r = node_args_ask(o->socket, "{\"request\":\"jobs\"}", &reply, err);
 
 	if (r)
 		return r;
@@ -180,20 +166,7 @@ static int list_jobs(const struct options *o, struct errtext *err)
 	return r ? errtext_set(err, r, "cannot print the jobs: %s", strerror(-r)) : 0;
 }
 
-static int ask_snapshot(const struct options *o, struct node_reply *ret, struct errtext *err)
-{
-	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1};
-	char text[NODE_MESSAGE_MAX + 1];
-
-	if (strlen(o->job) > NODE_NAME_MAX)
-		return errtext_set(err, -ENAMETOOLONG, "the name of the job is too long");
-	strcpy(request.job, o->job);
-	if (node_request_print(&request, text))
-		return errtext_set(err, -ENOMEM, "out of memory");
-	return ask(o, text, ret, err);
-}
-
-static int write_rows(const struct node_rows *rows, const char *path, struct errtext *err)
+static int write_rows(const struct db_image *rows, const char *path, struct errtext *err)
 {
 	struct output out;
 	int r = publish_open(path, &out, err);
@@ -206,18 +179,13 @@ static int write_rows(const struct node_rows *rows, const char *path, struct err
 
 static int fetch_job(const struct options *o, struct errtext *err)
 {
-	struct node_rows rows;
-	struct node_reply reply;
-	int r = ask_snapshot(o, &reply, err);
+	struct db_image rows;
+	int r = node_args_rows(o->socket, o->job, &rows, err);
 
-	if (!r && reply.fd < 0)
-		r = errtext_set(err, -EBADMSG, "the daemon's answer has no rows");
-	if (!r)
-		r = node_rows_open(reply.fd, &rows, err);
 	if (r)
 		return r;
 	r = write_rows(&rows, o->out, err);
-	node_rows_close(&rows);
+	node_client_unmap(&rows);
 	return r;
 }
 

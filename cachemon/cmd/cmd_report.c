@@ -6,7 +6,7 @@
 static const struct option_spec options[] = {
 	REPORT_ARGS_DB,
 	REPORT_ARGS_RUN,
-	REPORT_ARGS_JOB,
+	REPORT_ARGS_NODE_JOB,
 	REPORT_ARGS_FORMAT(REPORT_ARGS_FORMATS),
 	REPORT_ARGS_JSON,
 	OPTION("files", OPT_FILES, "N", VALUE_NUMBER,
@@ -18,6 +18,7 @@ static const struct option_spec options[] = {
 	OPTION("no-pager", OPT_NO_PAGER, NULL, VALUE_NONE, "--full without $PAGER"),
 	REPORT_ARGS_RULES,
 	REPORT_ARGS_OUTPUT,
+	REPORT_ARGS_SOCKET,
 	LLM_ARGS,
 	OPTIONS_END,
 };
@@ -40,12 +41,15 @@ const struct verb_spec report_spec = {
 	.operands = "[DB]",
 	.operand = VALUE_FILE,
 	.options = options,
-	.notes = "Needs no privileges, only the database that DB or --db names. On a terminal the "
-		 "report is one screen of text. --full prints the whole report; on a terminal it "
-		 "goes through $PAGER (less if it is unset, no pager if it is empty or cat). A "
-		 "pipe or a file gets the whole report, unless you give --brief. Other formats are "
-		 "always whole. CSV has one line for each job, directory and file, with one column "
-		 "for each counter.",
+	.notes =
+		"Needs no privileges, only the database that DB or --db names. Without one, --job "
+		"KIND:NAME shows your job on this node as its daemon has it (see 'cachemon jobs'). "
+		"On a terminal the "
+		"report is one screen of text. --full prints the whole report; on a terminal it "
+		"goes through $PAGER (less if it is unset, no pager if it is empty or cat). A "
+		"pipe or a file gets the whole report, unless you give --brief. Other formats are "
+		"always whole. CSV has one line for each job, directory and file, with one column "
+		"for each counter.",
 	.run = cmd_report,
 };
 
@@ -53,6 +57,7 @@ int cmd_report(int argc, char **argv)
 {
 	struct llm_args args = {
 		.args.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
+		.args.may_ask_node = true,
 	};
 
 	usage_parse(&report_spec, llm_report_parse, argc, argv, 0, &args);

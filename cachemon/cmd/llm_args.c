@@ -171,6 +171,11 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 	ret = report_args_option(&o->args, key, arg, state);
 	if (!ret && key == ARGP_KEY_END && o->asked && o->args.report.format == REPORT_CSV)
 		usage_error(state, "--llm does not support CSV; use text, md, html, json or yaml");
+	if (!ret && key == ARGP_KEY_END && o->asked && !o->dry_run && o->args.node_job)
+		usage_error(state,
+			    "--llm stores the answer in a database: run 'cachemon jobs %s -o FILE' "
+			    "and give --db FILE",
+			    o->args.node_job);
 	return ret;
 }
 

@@ -9,6 +9,8 @@
 
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/node_args.h"
+#include "cachemon/job/selector.h"
 #include "cachemon/base/pager.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/base/text_builder.h"
@@ -97,6 +99,31 @@ static void parse_output(struct argp_state *state, char *arg, struct report_args
 	o->report.out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
 }
 
+/* The kinds of jobs that a daemon finds. */
+static bool is_node_job(const char *job)
+{
+	enum selector_request request;
+	struct errtext ignored;
+	const char *name;
+
+	return job && !selector_of_job(job, &request, &name, &ignored) &&
+	       (request == SELECTOR_SLURM || request == SELECTOR_UNIT ||
+		request == SELECTOR_CONTAINER || request == SELECTOR_POD || request == SELECTOR_VM);
+}
+
+/* The rows of such a job have no other run and no other watched job. */
+static void choose_source(struct argp_state *state, struct report_args *o)
+{
+	if (o->may_ask_node && !o->named && is_node_job(o->report.job)) {
+		o->node_job = o->report.job;
+		o->report.job = NULL;
+	}
+	if (o->socket && !o->node_job)
+		usage_error(state, "--socket needs --job KIND:NAME, and no database");
+	if (o->node_job && o->report.run_id != REPORT_RUN_LAST)
+		usage_error(state, "the daemon has one run of a job: omit --run");
+}
+
 error_t report_args_option(struct report_args *o, int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
@@ -127,6 +154,9 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	case OPT_NO_PAGER:
 		o->no_pager = true;
 		return 0;
+	case OPT_SOCKET:
+		o->socket = usage_name(state, "--socket", arg);
+		return 0;
 	case OPT_RULES:
 		o->rules = usage_name(state, "--rules", arg);
 		return 0;
@@ -137,6 +167,7 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 		usage_error(state, "unexpected argument '%s'; use --db to name the database", arg);
 		return 0;
 	case ARGP_KEY_END:
+		choose_source(state, o);
 		if (o->report.out_path && !o->format_given)
 			choose_format(state, o);
 		if (o->full && o->brief)
@@ -149,12 +180,33 @@ error_t report_args_option(struct report_args *o, int key, char *arg, struct arg
 	}
 }
 
+/* Where the rows are: in the daemon, or in a database. */
+static int find_rows(struct report_args *args, const struct invoker *inv, char **ret_default,
+		     struct db_image *ret_image, struct errtext *err)
+{
+	int ret;
+
+	if (args->node_job) {
+		/* Commands of the report need a file: 'cachemon jobs' writes one. */
+		args->report.db = "job.db";
+		args->report.image = ret_image;
+		return node_args_rows(args->socket, args->node_job, ret_image, err);
+	}
+	if (args->report.db)
+		return 0;
+	ret = cmd_default_db(inv, ret_default, err);
+	args->report.db = *ret_default;
+	args->report.default_db = true;
+	return ret;
+}
+
 int report_args_run(struct report_args *args,
 		    int (*show)(void *arg, const struct invoker *as, struct errtext *err),
 		    void *arg)
 {
 	_cleanup_free_ char *default_db = NULL;
 	struct progress_show *progress = NULL;
+	struct db_image image = {0};
 	struct errtext err = {0};
 	struct invoker inv;
 	int ret = invoker_current(&inv, &err);
@@ -163,11 +215,7 @@ int report_args_run(struct report_args *args,
 		fprintf(stderr, "cachemon: %s\n", err.text);
 		return EXIT_FAILED;
 	}
-	if (!args->report.db) {
-		ret = cmd_default_db(&inv, &default_db, &err);
-		args->report.db = default_db;
-		args->report.default_db = true;
-	}
+	ret = find_rows(args, &inv, &default_db, &image, &err);
 	if (!ret)
 		ret = cmd_rules(&inv, args->rules, &args->dirs, &err);
 	args->report.rules = &args->dirs;
@@ -181,6 +229,7 @@ int report_args_run(struct report_args *args,
 	if (ret < 0)
 		fprintf(stderr, "cachemon: %s\n", err.text);
 	rule_dirs_free(&args->dirs);
+	node_client_unmap(&image);
 	invoker_free(&inv);
 	return ret ? EXIT_FAILED : EXIT_DONE;
 }
@@ -198,7 +247,8 @@ static int show_text(const struct report_args *args, struct errtext *err)
 {
 	struct report_options report = args->report;
 	bool terminal = !report.out_path && isatty(STDOUT_FILENO);
-	_cleanup_free_ char *again = report_again(NULL, report.run_id, report.job);
+	_cleanup_free_ char *again =
+		report_again(NULL, report.run_id, args->node_job ?: report.job);
 
 	report.brief = args->brief || (terminal && !args->full && !report.word);
 	report.again_db = args->named;

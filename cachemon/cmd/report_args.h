@@ -25,6 +25,7 @@ enum {
 	OPT_FULL,
 	OPT_BRIEF,
 	OPT_NO_PAGER,
+	OPT_SOCKET,
 	OPT_OF_VERB
 };
 
@@ -35,6 +36,14 @@ enum {
 	       "Database (default: $CACHEMON_DB, else the user's own)")
 #define REPORT_ARGS_RUN OPTION("run", OPT_RUN, "ID|last", VALUE_RUN, "Run to show (default: last)")
 #define REPORT_ARGS_JOB OPTION("job", OPT_JOB, "NAME", VALUE_JOB, "Only this job")
+/* For verbs with .may_ask_node. */
+#define REPORT_ARGS_NODE_JOB                                                                       \
+	OPTION("job", OPT_JOB, "NAME", VALUE_JOB,                                                  \
+	       "Only this job. KIND:NAME without a database: your job on this node, from its "     \
+	       "daemon")
+#define REPORT_ARGS_SOCKET                                                                         \
+	OPTION("socket", OPT_SOCKET, "PATH", VALUE_FILE,                                           \
+	       "Socket of the daemon (default: /run/cachemon/socket)")
 #define REPORT_ARGS_FORMAT(formats)                                                                \
 	OPTION("format", OPT_FORMAT, formats, VALUE_CHOICE,                                        \
 	       "Default: by the ending of -o, else text")
@@ -61,6 +70,8 @@ struct report_args {
 	const struct report_args_formats *formats; /* NULL: all */
 	const char *named;			   /* database; NULL: the default */
 	const char *rules;			   /* NULL: not given */
+	const char *node_job, *socket;		   /* a job of the daemon; NULL: of a database */
+	bool may_ask_node;			   /* --job KIND:NAME can be a node_job */
 	bool operand;				   /* given without --db */
 	bool format_given;
 	bool full, brief, no_pager; /* options of text */

@@ -3,13 +3,18 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+
+#define ROWS_MAX ((off_t)1 << 32)
 
 static int fail_at(struct errtext *err, int error, const char *path)
 {
@@ -112,4 +117,41 @@ int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
 		ret->fd = -1;
 	}
 	return e;
+}
+
+static int map_sealed(int fd, struct db_image *ret)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	int has = fcntl(fd, F_GET_SEALS);
+	struct stat sb;
+	void *map;
+
+	if (has < 0 || (has & seals) != seals)
+		return -EPERM;
+	if (fstat(fd, &sb))
+		return -errno;
+	if (sb.st_size <= 0 || sb.st_size > ROWS_MAX)
+		return -EFBIG;
+	map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*ret = (struct db_image){map, (size_t)sb.st_size};
+	return 0;
+}
+
+int node_client_map(int fd, struct db_image *ret, struct errtext *err)
+{
+	int e = map_sealed(fd, ret);
+
+	close(fd);
+	if (e == -EPERM)
+		return errtext_set(err, e, "the daemon's file of rows is not sealed");
+	return e ? errtext_set(err, e, "cannot open the rows of the daemon: %s", strerror(-e)) : 0;
+}
+
+void node_client_unmap(struct db_image *image)
+{
+	if (image->map)
+		munmap(image->map, image->bytes);
+	*image = (struct db_image){0};
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The users' side of the daemon's socket: asks once and receives the answer. Waits for the daemon
- * for a limited time.
+ * The users' side of the daemon's socket: asks once, receives the answer, and maps the rows that
+ * come with it. Waits for the daemon for a limited time.
  */
 #ifndef NODE_CLIENT_H
 #define NODE_CLIENT_H
 
 #include "cachemon/daemon/node_protocol.h"
+#include "cachemon/db/db_read.h"
 
 struct node_reply {
 	char text[NODE_MESSAGE_MAX + 1]; /* JSON */
@@ -19,5 +20,9 @@ enum { NODE_CLIENT_WAIT_MS = 10000 };
  * there; -ETIMEDOUT; -EREMOTEIO: the daemon's own words. */
 int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
 		    struct node_reply *ret, struct errtext *err);
+/* Maps the rows of a snapshot, and closes fd in any case. The file must be sealed: its writer
+ * cannot change it while it is read. */
+int node_client_map(int fd, struct db_image *ret, struct errtext *err);
+void node_client_unmap(struct db_image *image);
 
 #endif

@@ -48,11 +48,14 @@ void db_keep_limit(sqlite3 *db)
 void db_renew(sqlite3 *db)
 {
 	const char *path = sqlite3_db_filename(db, "main");
+	sqlite3_int64 bytes = 0;
 	struct stat st;
 
-	steps_left = STEPS_BASE;
 	if (path && *path && !stat(path, &st))
-		steps_left += (uint64_t)st.st_size * STEPS_PER_BYTE;
+		bytes = st.st_size;
+	else
+		sqlite3_serialize(db, "main", &bytes, SQLITE_SERIALIZE_NOCOPY);
+	steps_left = STEPS_BASE + (bytes > 0 ? (uint64_t)bytes * STEPS_PER_BYTE : 0);
 	if (steps_left > STEPS_MAX)
 		steps_left = STEPS_MAX;
 	db_keep_limit(db);
@@ -249,7 +252,7 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_hard_heap_limit64(HEAP_MAX);
-	if (mode == DB_MEMORY)
+	if (!path)
 		flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_CREATE;
 	else if (!make_uri(path, mode == DB_READ_IMMUTABLE ? "?immutable=1" : "", uri, sizeof(uri)))
 		return SQLITE_TOOBIG;

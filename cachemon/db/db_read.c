@@ -43,7 +43,7 @@ static void shown_name(sqlite3 *db, char name[NAME_SHOWN])
 {
 	const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
 
-	escape_inert_to(name, NAME_SHOWN, path ? path : "");
+	escape_inert_to(name, NAME_SHOWN, path && *path ? path : "the database");
 }
 
 int db_read_damaged(sqlite3 *db, const char *how, struct errtext *err)
@@ -122,18 +122,21 @@ static int file_check(const char *path, const char *name, struct errtext *err)
 	return 0;
 }
 
-/* Opens the database and reads the first page, so that errors show here. SQLite code. */
+/* Reads the first page, so that errors show here. SQLite code. */
+static int touch(sqlite3 *db)
+{
+	sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
+	return sqlite3_exec(db,
+			    "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000; "
+			    "PRAGMA cell_size_check = ON; SELECT 1 FROM sqlite_schema LIMIT 1",
+			    NULL, NULL, NULL);
+}
+
 static int open_and_touch(const char *path, enum db_mode mode, sqlite3 **ret_db)
 {
 	int rc = db_open(path, mode, ret_db);
 
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_busy_timeout(*ret_db, BUSY_TIMEOUT_MS);
-	return sqlite3_exec(*ret_db,
-			    "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -2000; "
-			    "PRAGMA cell_size_check = ON; SELECT 1 FROM sqlite_schema LIMIT 1",
-			    NULL, NULL, NULL);
+	return rc == SQLITE_OK ? touch(*ret_db) : rc;
 }
 
 static bool wal_has_data(const char *path)
@@ -205,6 +208,18 @@ static int check_schema(sqlite3 *db, const char *name, struct errtext *err)
 	return 0;
 }
 
+/* db is open; closes it after a failure. */
+static int prepare(sqlite3 *db, const char *name, struct errtext *err)
+{
+	int ret = check_schema(db, name, err);
+
+	if (!ret && views_of_counters(db) != SQLITE_OK)
+		ret = db_read_error(db, err);
+	if (ret < 0)
+		sqlite3_close(db);
+	return ret;
+}
+
 int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 {
 	char name[512];
@@ -218,14 +233,37 @@ int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 	if (ret < 0)
 		return ret;
 	ret = open_readable(path, name, &db, err);
-	if (!ret)
-		ret = check_schema(db, name, err);
-	if (!ret && views_of_counters(db) != SQLITE_OK)
-		ret = db_read_error(db, err);
 	if (ret < 0) {
 		sqlite3_close(db);
 		return ret;
 	}
-	*ret_db = db;
-	return 0;
+	ret = prepare(db, name, err);
+	if (!ret)
+		*ret_db = db;
+	return ret;
+}
+
+int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_db,
+		  struct errtext *err)
+{
+	sqlite3_int64 bytes = (sqlite3_int64)image->bytes;
+	sqlite3 *db = NULL;
+	int ret, rc = db_open(NULL, DB_MEMORY, &db);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_deserialize(db, "main", image->map, bytes, bytes,
+					 SQLITE_DESERIALIZE_READONLY);
+	if (rc == SQLITE_OK) {
+		db_renew(db);
+		rc = touch(db);
+	}
+	if (rc != SQLITE_OK) {
+		ret = db_read_error(db, err);
+		sqlite3_close(db);
+		return ret;
+	}
+	ret = prepare(db, name, err);
+	if (!ret)
+		*ret_db = db;
+	return ret;
 }

@@ -7,11 +7,21 @@
 #define DB_READ_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 #include "cachemon/base/errtext.h"
 
 /* 0, or -errno with the error in err. Close with sqlite3_close(). */
 int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err);
+
+/* A database in memory. */
+struct db_image {
+	void *map; /* not written to */
+	size_t bytes;
+};
+/* The same for an image, which outlives the connection. name: for messages. */
+int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_db,
+		  struct errtext *err);
 /* -errno of SQLite's last error, with a line in err that names the database. */
 int db_read_error(sqlite3 *db, struct errtext *err);
 /* -EIO, with a line about damage that SQLite does not detect. */

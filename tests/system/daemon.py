@@ -28,9 +28,9 @@ CLOCK_JUMP = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 
 class Daemon:
-    def __init__(self, world, stack, groups, *options, db=None, named=True, use_config=False, env=None):
+    def __init__(self, world, stack, groups, *options, db=None, named=True, use_config=False, prefix=(), env=None):
         """use_config: the settings name the database, and have a policy for it. named=False: they
-        have the interval, too."""
+        have the interval, too. prefix: words before the program."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
         self.errors = ""  # as far as they were read
@@ -40,7 +40,8 @@ class Daemon:
             options = ("--interval", "200ms", *options)
         if named and not use_config:
             options = ("--db", self.db, *options)
-        self.process = subprocess.Popen([world.tool.cachemon, "daemon", *options, *jobs], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*prefix, world.tool.cachemon, "daemon", *options, *jobs],
+                                        stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **(env or {})})
         stack.callback(end_process, self.process)

@@ -4,22 +4,28 @@
 and what a restart loses."""
 
 import os
+import re
 import select
+import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import Daemon, end_group, make_groups, start_jobs  # noqa: E402
-from node_users import ADMINS, MALLORY, Node  # noqa: E402
+from node_users import ADMINS, ALICE, BOB, MALLORY, Node  # noqa: E402
 from syslib.jobworld import COUNTS, end_process, expect, lines_of, main  # noqa: E402
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 from syslib.tool import on_device  # noqa: E402
 
 part = Part(__doc__)
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+UNIT = os.path.join(REPO, "examples", "systemd", "cachemon.service.in")
+EXPOSURE_MAX = 2.2
 WATCHDOG_S = 4
 DAY_NS = 86400 * 10**9
 
@@ -198,6 +204,65 @@ def another_retention(world, stack):
     service.daemon.until(lambda: service.daemon.query("SELECT id FROM run") == [(2,)], "the old run is deleted")
     check(job.process.poll() is None, "the job has ended")
     service.daemon.end()
+
+
+def run(*argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, **more)
+    equal(f"status of {argv[0]}: {done.stderr}", done.returncode, 0)
+    return done.stdout + done.stderr
+
+
+def of_unit(setting):
+    with open(UNIT, encoding="utf-8") as f:
+        return re.search(rf"^{setting}=(.*)$", f.read(), re.M)[1].split()
+
+
+@part.case
+def with_the_capabilities_of_its_unit(world, stack):
+    """They suffice for exact figures, the users of jobs, and snapshots."""
+    given = ",".join(name.lower().replace("cap_", "+") for name in of_unit("CapabilityBoundingSet"))
+    service = Service(world, stack, Manager(world, stack))
+    service.write()
+    service.start(prefix=("setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{given}"))
+    with open(f"/proc/{service.daemon.process.pid}/status", encoding="ascii") as f:
+        held = int(re.search(r"^CapEff:\s*(\w+)", f.read(), re.M)[1], 16)
+    equal("capabilities", held.bit_count(), len(given.split(",")))
+    jobs = {1: service.job(1, ALICE), 2: service.job(2, BOB)}
+    service.daemon.wait_runs(2)
+    for i, job in jobs.items():
+        job.do("read", i, "in")
+    service.daemon.wait_intervals([1, 2])
+    expect(world, world.tool.report(service.fetch(ALICE, 1))[1], lines_of(jobs[1].tally))
+    service.daemon.end()
+    for job in jobs.values():
+        report, figures = service.daemon.report(job.group)
+        expect(world, figures, lines_of(job.tally))
+        equal("unmeasured", report["run"]["unmeasured"], [])
+        check(figures["totals"]["evicted_pages"]["dontneed"] is not None, "addresses of the kernel are hidden")
+    equal("users", service.daemon.query("SELECT uid FROM job WHERE slot = 1 ORDER BY uid"), [(ALICE,), (BOB,)])
+
+
+@part.case
+def unit_file(world, _):
+    """It is installed for the installed program; systemd accepts it and rates its exposure as low."""
+    if not shutil.which("systemd-analyze"):
+        raise Skipped("no systemd-analyze here")
+    build = os.environ["CACHEMON_BUILD"]
+    with open(f"{build}/CMakeCache.txt", encoding="utf-8") as f:
+        prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", f.read(), re.M)[1]
+    root = world.tool.fresh(".root")
+    run("cmake", "--install", build, "--component", "service", env={**os.environ, "DESTDIR": root})
+    with open(f"{root}{prefix}/lib/systemd/system/cachemon.service", encoding="utf-8") as f:
+        unit = f.read()
+    program = f"{prefix}/bin/cachemon"
+    check(f"\nExecStart={program} daemon" in unit, unit)
+    path = os.path.join(root, "cachemon.service")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(unit.replace(program, world.tool.cachemon))
+    equal("complaints", run("systemd-analyze", "verify", "--man=no", path), "")
+    said = run("systemd-analyze", "security", "--offline=true", "--no-pager", path)
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", said)
+    check(found and float(found[1]) <= EXPOSURE_MAX, f"security: {said[-200:]}")
 
 
 @part.case

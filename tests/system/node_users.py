@@ -184,6 +184,43 @@ def rows_are_what_the_job_did(world, stack):
 
 
 @part.case
+def reports_of_own_jobs(world, stack):
+    """Without a file: the same as from the rows of a file; and no report of another user's job."""
+    node = Node(world, stack).start()
+    job = node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    job.do("read", 0, "in")
+    end_process(job.process)
+    end_group(job.group)
+    node.wait_ended(1)
+    db = node.fetch(ALICE, 1)
+    home = os.path.dirname(db)
+
+    def ask(uid, *words):
+        return subprocess.run([world.tool.cachemon, *words], cwd=home, capture_output=True, text=True, check=False,
+                              env={"HOME": home, "PATH": os.environ["PATH"]}, **as_user(uid))
+
+    own = ("--job", node.name(1), "--socket", node.socket)
+    for words in (("report", "--json"), ("report", "--full"), ("report", "--format", "csv"), ("advise",)):
+        direct, stored = ask(ALICE, *words, *own), ask(ALICE, *words, "--db", "job.db")
+        equal(f"status of {words}: {direct.stderr}", (direct.returncode, stored.returncode), (0, 0))
+        equal(f"text of {words}", direct.stdout, stored.stdout)
+    expect(world, json.loads(ask(ALICE, "report", "--json", *own).stdout)["jobs"][0], lines_of(job.tally))
+    brief = ask(ALICE, "report", "--brief", *own).stdout
+    check(f"cachemon report --job {node.name(1)} --full" in brief, brief)
+    equal("files", sorted(os.listdir(home)), ["job.db"])
+    for words in (("report",), ("advise",)):
+        refused = ask(BOB, *words, *own)
+        equal(f"{words} of another user's job", (refused.returncode, refused.stdout, refused.stderr),
+              (1, "", f"cachemon: {ABSENT}\n"))
+    for words in (("--run", "1"), ("--db", "job.db"), ("--llm",)):
+        equal(f"status with {words}", ask(ALICE, "report", *own, *words).returncode, 2)
+    equal("without a daemon", ask(ALICE, "report", *own[:3], f"{home}/none").stderr,
+          f"cachemon: cannot reach the daemon at {home}/none: No such file or directory\n")
+    node.daemon.end()
+
+
+@part.case
 def begun_and_ended_by_root(world, stack):
     """Root announces the user of a job; nobody else may."""
     node = Node(world, stack).start()

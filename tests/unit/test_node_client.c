@@ -21,7 +21,6 @@
 
 #include "cachemon/base/clock.h"
 #include "cachemon/daemon/node_client.h"
-#include "cachemon/daemon/node_rows.h"
 #include "cachemon/daemon/node_server.h"
 #include "cachemon/store/store_copy.h"
 #include "test_store_fixture.h"
@@ -134,22 +133,26 @@ static int64_t first(sqlite3 *db, const char *sql)
 static int reads_rows(const struct world *w)
 {
 	struct node_reply reply;
-	struct node_rows rows;
+	struct db_image image;
 	struct errtext err;
+	sqlite3 *db;
 
 	if (!access(w->f.scratch.db, R_OK) && geteuid() == ALICE)
 		return 1; /* otherwise this test would show nothing */
 	if (node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) || reply.fd < 0)
 		return 2;
-	if (node_rows_open(reply.fd, &rows, &err))
+	if (node_client_map(reply.fd, &image, &err))
 		return 3;
-	if (first(rows.db, "SELECT misses FROM job WHERE slot = 1") != test_misses(10))
+	if (db_read_image(&image, "slurm:1", &db, &err))
+		return 7;
+	if (first(db, "SELECT misses FROM job WHERE slot = 1") != test_misses(10))
 		return 4;
-	if (first(rows.db, "SELECT count(*) FROM interval") != 10)
+	if (first(db, "SELECT count(*) FROM interval") != 10)
 		return 5;
-	if (sqlite3_exec(rows.db, "DELETE FROM run", NULL, NULL, NULL) != SQLITE_READONLY)
+	if (sqlite3_exec(db, "DELETE FROM run", NULL, NULL, NULL) != SQLITE_READONLY)
 		return 6;
-	node_rows_close(&rows);
+	sqlite3_close(db);
+	node_client_unmap(&image);
 	return 0;
 }
 
@@ -187,12 +190,12 @@ static void test_another_user_is_refused(void **state)
 static int rejects_open_file(const struct world *w)
 {
 	struct node_reply reply;
-	struct node_rows rows;
+	struct db_image image;
 	struct errtext err;
 
 	if (node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) || reply.fd < 0)
 		return 1;
-	if (node_rows_open(reply.fd, &rows, &err) != -EPERM)
+	if (node_client_map(reply.fd, &image, &err) != -EPERM)
 		return 2;
 	return fcntl(reply.fd, F_GETFD) < 0 && strstr(err.text, "not sealed") ? 0 : 3;
 }

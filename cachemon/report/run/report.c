@@ -306,7 +306,8 @@ static int load_report(const struct report_options *options, enum wanted wanted,
 	int ret;
 
 	progress_at(options->progress, "reading the database", 0, 0);
-	ret = db_read_open(options->db, &db, err);
+	ret = options->image ? db_read_image(options->image, options->db, &db, err)
+			     : db_read_open(options->db, &db, err);
 	if (!ret)
 		ret = model_load(db, &query, &ret_loaded->model, err);
 	ret_loaded->model.db = report_db_named(options->db, options->default_db, options->format);

@@ -24,6 +24,7 @@ enum report_format {
 	REPORT_FORMAT_NR,
 };
 
+struct db_image;
 struct doc;
 struct errtext;
 struct model;
@@ -34,9 +35,10 @@ enum { REPORT_RUN_LAST = -1, REPORT_FILES_DEFAULT = 100 };
 
 struct report_options {
 	const char *db;
-	bool default_db; /* db is the default one, which commands find without --db */
-	int64_t run_id;	 /* or REPORT_RUN_LAST */
-	const char *job; /* NULL: all */
+	bool default_db;	      /* db is the default one, which commands find without --db */
+	const struct db_image *image; /* read instead of db, which then only commands name */
+	int64_t run_id;		      /* or REPORT_RUN_LAST */
+	const char *job;	      /* NULL: all */
 	enum report_format format;
 	const char *out_path; /* a file that appears completely or not at all; NULL: to out */
 	FILE *looks_like;     /* as in a document (doc.h) */
