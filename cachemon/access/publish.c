@@ -112,38 +112,51 @@ int publish_open(const char *path, struct output *ret_output, struct errtext *er
 	return 0;
 }
 
-static int commit(struct output *o, bool sync, struct errtext *err)
+enum { WITHOUT_DISK = 1, NEW_FILE = 2 };
+
+static int move_into_place(struct output *o, bool fresh)
+{
+	if (fresh ? link(o->temporary, o->path) || unlink(o->temporary)
+		  : rename(o->temporary, o->path))
+		return -errno;
+	free(o->temporary);
+	o->temporary = NULL;
+	return 0;
+}
+
+static int commit(struct output *o, unsigned int how, struct errtext *err)
 {
 	int ret = ferror(o->out) ? -EIO : 0;
 
 	if (fflush(o->out) != 0)
 		ret = -errno;
 	/* A full disk may only show when the data is really written; a pipe cannot be synced. */
-	if (!ret && sync && o->temporary && fsync(fileno(o->out)) < 0)
+	if (!ret && !(how & WITHOUT_DISK) && o->temporary && fsync(fileno(o->out)) < 0)
 		ret = -errno;
 	if (fclose(o->out) != 0 && !ret)
 		ret = -errno;
 	o->out = NULL;
-	if (!ret && o->temporary && rename(o->temporary, o->path) < 0)
-		ret = -errno;
-	if (ret < 0) {
+	if (!ret && o->temporary)
+		ret = move_into_place(o, how & NEW_FILE);
+	if (ret < 0)
 		complain_of(o->path, ret, err);
-	} else {
-		free(o->temporary);
-		o->temporary = NULL;
-	}
 	publish_abort(o);
 	return ret;
 }
 
 int publish_commit(struct output *o, struct errtext *err)
 {
-	return commit(o, true, err);
+	return commit(o, 0, err);
 }
 
 int publish_replace(struct output *o, struct errtext *err)
 {
-	return commit(o, false, err);
+	return commit(o, WITHOUT_DISK, err);
+}
+
+int publish_commit_new(struct output *o, struct errtext *err)
+{
+	return commit(o, NEW_FILE, err);
 }
 
 void publish_abort(struct output *o)

@@ -27,6 +27,8 @@ int publish_open(const char *path, struct output *ret, struct errtext *err);
 int publish_commit(struct output *o, struct errtext *err);
 /* The same for a file that is soon replaced again: it does not wait for the disk. */
 int publish_replace(struct output *o, struct errtext *err);
+/* The same for a file that must not exist: -EEXIST, also for a link that leads nowhere. */
+int publish_commit_new(struct output *o, struct errtext *err);
 /* Discards the written data; does nothing after a commit. */
 void publish_abort(struct output *o);
 

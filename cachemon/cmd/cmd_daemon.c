@@ -17,12 +17,14 @@
 #include "cachemon/daemon/follow.h"
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
+#include "cachemon/daemon/node_desk.h"
+#include "cachemon/daemon/node_metrics.h"
+#include "cachemon/daemon/reload.h"
+#include "cachemon/daemon/service.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */
 #define LOOK_NS 1000000000ULL
-
-enum { JOBS_MAX = 255 };
 
 enum {
 	OPT_CONFIG = 256,
@@ -33,7 +35,7 @@ enum {
 
 struct options {
 	const char *config, *db;
-	const char *jobs[JOBS_MAX];
+	const char *jobs[NODE_JOBS_MAX];
 	unsigned int nr_jobs;
 	uint64_t interval_ns;
 };
@@ -60,9 +62,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--job", arg,
 				     "a cgroup: slurm:ID, unit:NAME, container:NAME, pod:NS/NAME, "
 				     "vm:NAME or cgroup:PATH");
-		if (o->nr_jobs == JOBS_MAX)
+		if (o->nr_jobs == NODE_JOBS_MAX)
 			usage_error(state, "--job: at most %d jobs can be watched at once",
-				    JOBS_MAX);
+				    NODE_JOBS_MAX);
 		o->jobs[o->nr_jobs++] = arg;
 		return 0;
 	case OPT_INTERVAL:
@@ -106,7 +108,8 @@ const struct verb_spec daemon_spec = {
 		 "references, traces and the processes that evict are not recorded. It needs Linux "
 		 "6.2 or later.\n\nA job's run ends when its cgroup is gone. SIGTERM and SIGINT "
 		 "end all runs and the daemon. If it is killed, each run has all intervals that "
-		 "were written.",
+		 "were written.\n\nWith --config the users of the node can ask for their own jobs: "
+		 "see 'cachemon jobs'. SIGHUP then reads the file again.",
 	.run = cmd_daemon,
 	.measures = true,
 };
@@ -176,12 +179,12 @@ static int begin_all(const struct options *o, struct node *node, struct selector
 	for (unsigned int i = 0; i < o->nr_jobs; i++) {
 		struct cgroup_ref cgroup = selectors[i].cgroup;
 		struct errtext text;
-		uint32_t slot;
+		uint32_t id;
 		int r;
 
 		errtext_set(&text, 0, "watching %s", selectors[i].text);
 		cmd_say(text.text);
-		r = node_job_begin(node, &selectors[i], &cgroup, 1, &slot, err);
+		r = node_job_begin(node, &selectors[i], &cgroup, 1, &id, err);
 		if (r)
 			return r;
 	}
@@ -195,8 +198,8 @@ static bool end_gone(struct node *node)
 	bool left = false;
 
 	for (size_t i = 0; node_job(node, i, &job); i++) {
-		if (node_job_gone(node, job.slot))
-			node_job_end(node, job.slot);
+		if (node_job_gone(node, job.id))
+			node_job_end(node, job.id);
 		else
 			left = true;
 	}
@@ -206,7 +209,10 @@ static bool end_gone(struct node *node)
 /* The loop waits for these and for the time. */
 struct waits {
 	int signal_fd;
-	struct follow *follow; /* NULL: only the jobs that were named are watched */
+	struct follow *follow;	/* NULL: only the jobs that were named are watched */
+	struct node_desk *desk; /* NULL: nobody may ask */
+	struct service service;
+	struct reload reload; /* .file NULL: there are no settings to read again */
 };
 
 static bool say_failed(bool *said, int r, const struct errtext *err)
@@ -217,26 +223,76 @@ static bool say_failed(bool *said, int r, const struct errtext *err)
 	return r;
 }
 
+static void read_settings(struct waits *w)
+{
+	struct errtext text;
+
+	service_reloading(&w->service);
+	reload_read(&w->reload, &text);
+	cmd_say(text.text);
+	service_ready(&w->service, &text);
+}
+
+/* Whether the signal that has arrived ends the daemon. */
+static bool take_signal(struct waits *w)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(w->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
+		return false;
+	if (signal.ssi_signo != SIGHUP || !w->reload.file)
+		return true;
+	read_settings(w);
+	return false;
+}
+
+static size_t count_jobs(const struct node *node)
+{
+	struct node_job job;
+	size_t nr = 0;
+
+	while (node_job(node, nr, &job))
+		nr++;
+	return nr;
+}
+
+/* Answers, reports, and returns when to do so again. */
+static uint64_t serve(struct node *node, struct waits *w)
+{
+	uint64_t desk_ns = w->desk ? node_desk_work(w->desk) : UINT64_MAX,
+		 service_ns = service_alive(&w->service, count_jobs(node), clock_now_ns());
+
+	return desk_ns < service_ns ? desk_ns : service_ns;
+}
+
 /* Until a signal, or until no named job is left. Returns whether the last interval was written. */
-static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
+static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 {
 	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
-			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN}};
-	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0;
+			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN},
+			     {.fd = w->desk ? node_desk_fd(w->desk) : -1, .events = POLLIN}};
+	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, serve_ns = 0;
 	bool left = true, failed = false;
 	struct errtext err;
 
 	while (left) {
 		uint64_t now = clock_now_ns(), until = next_ns < look_ns ? next_ns : look_ns, due;
 
-		if (poll(p, 2, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
-		    p[0].revents)
+		if (serve_ns < until)
+			until = serve_ns;
+		if (node_due(node) < until)
+			until = node_due(node);
+		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
+		    p[0].revents && take_signal(w))
 			break;
+		/* All cgroups that were made before a client asked are watched before it is
+		 * answered. */
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
+		serve_ns = serve(node, w);
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
 		look_ns = due < now + LOOK_NS ? due : now + LOOK_NS;
-		if (now < next_ns && left && !node_pressed(node))
+		if (now < next_ns && left && !node_pressed(node) && now < node_due(node))
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
 		if (now < next_ns)
@@ -248,6 +304,22 @@ static bool loop(struct node *node, uint64_t interval_ns, const struct waits *w)
 	return !failed;
 }
 
+/* When it is ready, it watches the jobs that are there. */
+static bool run(struct node *node, uint64_t interval_ns, struct waits *w)
+{
+	struct errtext err;
+	bool written;
+
+	if (w->follow)
+		follow_work(w->follow);
+	/* Its manager will end it. */
+	if (service_ready(&w->service, &err))
+		cmd_say(err.text);
+	written = loop(node, interval_ns, w);
+	service_stopping(&w->service);
+	return written;
+}
+
 static int open_signals(void)
 {
 	sigset_t set;
@@ -255,48 +327,75 @@ static int open_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static int open_waits(const struct options *o, const struct node_config *config, struct node *node,
+		      const char *db, struct waits *w, struct errtext *err)
+{
+	int r = o->nr_jobs ? 0 : follow_new(node, config, cmd_say, &w->follow, err);
+
+	if (!r && o->config)
+		r = node_desk_new(node, db, config, &w->desk, err);
+	w->reload = (struct reload){.file = o->config,
+				    .started = config,
+				    .node = node,
+				    .follow = w->follow,
+				    .desk = w->desk};
+	return r;
+}
+
+static void close_waits(struct waits *w)
+{
+	node_desk_free(w->desk);
+	follow_free(w->follow);
+	reload_free(&w->reload);
+	service_close(&w->service);
 }
 
 static int watch_node(const struct options *o, const struct node_config *config,
 		      struct selector *selectors)
 {
-	const struct retention_policy retention = {
-		config->retention.age_ns, config->retention.size_bytes, config->rollup.minutes_ns,
-		config->rollup.quarters_ns};
-	const struct node_options node_options = {
-		.db = o->db ?: config->database,
-		.jobs = JOBS_MAX,
-		.births = !o->nr_jobs,
-		.interval_ns = o->interval_ns ?: config->interval_ns,
-		.retention = o->config && !o->db ? &retention : NULL,
-		.complain = complain};
+	struct node_options node_options = {.db = o->db ?: config->database,
+					    .jobs = NODE_JOBS_MAX,
+					    .births = !o->nr_jobs,
+					    .interval_ns = o->interval_ns ?: config->interval_ns,
+					    .retention =
+						    o->config && !o->db ? &config->retention : NULL,
+					    .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;
 	struct errtext err;
 	bool written = false;
-	int r = signal_fd < 0
-			? errtext_set(&err, -EMFILE, "cannot receive signals: too many open files")
-			: resolve_all(o, selectors, &err);
+	int r = service_open(&waits.service, &err);
 
+	if (!r && signal_fd < 0)
+		r = errtext_set(&err, -EMFILE, "cannot receive signals: too many open files");
+	if (!r)
+		r = resolve_all(o, selectors, &err);
+	if (!r)
+		r = node_metrics_new(config, cmd_say, &node_options.metrics, &err);
 	if (!r)
 		r = node_new(&node_options, &node, &err);
-	if (!r && !o->nr_jobs)
-		r = follow_new(node, config, cmd_say, &waits.follow, &err);
+	if (!r)
+		r = open_waits(o, config, node, node_options.db, &waits, &err);
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
 	if (!r)
-		written = loop(node, node_options.interval_ns, &waits);
+		written = run(node, node_options.interval_ns, &waits);
 	else
 		cmd_say(err.text);
-	follow_free(waits.follow);
+	close_waits(&waits);
 	if (node_free(node, &err)) {
 		cmd_say(err.text);
 		written = false;
 	}
+	node_metrics_free(node_options.metrics);
 	return written ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -311,7 +410,7 @@ int cmd_daemon(int argc, char **argv)
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
-	selectors = r ? NULL : calloc(JOBS_MAX, sizeof(*selectors));
+	selectors = r ? NULL : calloc(NODE_JOBS_MAX, sizeof(*selectors));
 	if (selectors) {
 		for (unsigned int i = 0; i < o.nr_jobs; i++)
 			selectors[i].cgroup.fd = -1;

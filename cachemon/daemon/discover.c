@@ -466,6 +466,14 @@ int discover_new(const struct discover_places *places, const struct node_config 
 	return 0;
 }
 
+void discover_select(struct discover *d, const struct node_config *config)
+{
+	d->config = config;
+	for (struct job *j = d->jobs; j; j = j->next)
+		j->changed = true;
+	announce_changed(d);
+}
+
 void discover_free(struct discover *d)
 {
 	if (!d)

@@ -31,8 +31,8 @@ struct discover_events {
 	void (*appeared)(void *arg, struct discover_job *job);
 	/* It has a name now, or other cgroups. */
 	void (*changed)(void *arg, struct discover_job *job);
-	/* Its last cgroup was removed; or its name, which only became known now, is not wanted. The
-	 * job is invalid afterwards. */
+	/* Its last cgroup was removed; or it is not wanted any more, by its name, which only became
+	 * known now, or by other settings. The job is invalid afterwards. */
 	void (*gone)(void *arg, struct discover_job *job);
 };
 
@@ -47,6 +47,8 @@ struct discover;
 /* config and places outlive it. 0 or -ENOMEM. */
 int discover_new(const struct discover_places *places, const struct node_config *config,
 		 const struct discover_events *events, void *arg, struct discover **ret);
+/* Other settings: known jobs that they select appear, and others go. */
+void discover_select(struct discover *d, const struct node_config *config);
 /* Calls no event. */
 void discover_free(struct discover *d);
 

@@ -41,19 +41,19 @@ static void on_appeared(void *arg, struct discover_job *job)
 	struct selector selector = {.cgroup.fd = -1};
 	struct follow *f = arg;
 	struct errtext err, text;
-	uint32_t slot = 0;
+	uint32_t id = 0;
 	int r = resolve(job, &selector, &err);
 
 	if (!r) {
 		errtext_set(&text, 0, "watching %s", selector.text);
-		r = node_job_begin(f->node, &selector, job->cgroups, job->nr_cgroups, &slot, &err);
+		r = node_job_begin(f->node, &selector, job->cgroups, job->nr_cgroups, &id, &err);
 	}
 	f->waits |= r == -ENOSPC;
 	if (r)
 		errtext_set(&text, r, "%s:%s is not watched: %s", find_kind_name(job->kind),
 			    job->id, err.text);
 	else
-		job->data = slot;
+		job->data = id;
 	selector_free(&selector);
 	if (!r || !f->again)
 		f->say(text.text);
@@ -111,6 +111,11 @@ void follow_free(struct follow *f)
 	birth_ring_free(f->ring);
 	discover_free(f->discover);
 	free(f);
+}
+
+void follow_select(struct follow *f, const struct node_config *config)
+{
+	discover_select(f->discover, config);
 }
 
 int follow_fd(const struct follow *f)

@@ -14,10 +14,12 @@ struct follow;
 /* A line for people: a job begins, or cannot be watched. */
 typedef void follow_say(const char *text);
 
-/* The node and the settings outlive it. */
+/* The node and the settings, until others are selected, outlive it. */
 int follow_new(struct node *n, const struct node_config *config, follow_say *say,
 	       struct follow **ret, struct errtext *err);
 void follow_free(struct follow *f);
+/* Other settings: begins and ends jobs accordingly. */
+void follow_select(struct follow *f, const struct node_config *config);
 
 /* Readable: call follow_work(). */
 int follow_fd(const struct follow *f);

@@ -9,17 +9,21 @@
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/account/ledger.h"
 #include "cachemon/account/passes.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/map_memory.h"
 #include "cachemon/capture/sampler_slots.h"
 #include "cachemon/collector/machine_facts.h"
+#include "cachemon/daemon/announced.h"
 #include "cachemon/plan/machine_plan.h"
 #include "cachemon/run/run_describe.h"
 #include "cachemon/store/store.h"
 
 struct job {
 	struct selector selector; /* .text NULL: the slot has no job */
+	uint32_t id;
 	bool limits_memory;
 	struct ledger *ledger;
 	struct store *store;
@@ -46,7 +50,24 @@ struct node {
 	struct job *jobs; /* by slot; the first is unused */
 	struct job *ending;
 	size_t nr_ending, max_ending;
+	struct announced *announced;
+	uint32_t begun; /* jobs so far */
+	uint64_t sampled_ns;
+	bool hurry; /* root ended a job */
 };
+
+/* Between two samples, however many jobs root ends. */
+#define HURRY_NS UINT64_C(250000000)
+
+/* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
+#define SLOT_BITS 8
+
+_Static_assert(NODE_JOBS_MAX < 1 << SLOT_BITS, "a slot fits into an id");
+
+static uint32_t slot_of(uint32_t id)
+{
+	return id & ((1U << SLOT_BITS) - 1);
+}
 
 /* A node has many small jobs. A file without room for a row counts for its directory. */
 static struct ledger_limits job_limits(void)
@@ -98,7 +119,8 @@ static int open_all(struct node *n, struct errtext *err)
 
 	n->jobs = calloc(n->o.jobs + 1, sizeof(*n->jobs));
 	n->retention = n->o.retention ? retention_new(n->o.retention) : NULL;
-	if (!n->jobs || (n->o.retention && !n->retention))
+	n->announced = announced_new();
+	if (!n->jobs || !n->announced || (n->o.retention && !n->retention))
 		return errtext_set(err, -ENOMEM, "out of memory");
 	r = machine_plan_check(err);
 	if (!r)
@@ -116,11 +138,13 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 		return errtext_set(err, -ENOMEM, "out of memory");
 	n->o = *o;
 	r = open_all(n, err);
-	if (r)
+	if (r) {
 		node_free(n, &ignored);
-	else
-		*ret = n;
-	return r;
+		return r;
+	}
+	node_metrics_publish(o->metrics, &n->plan, 0);
+	*ret = n;
+	return 0;
 }
 
 static void job_free(struct job *j)
@@ -184,10 +208,67 @@ static int job_open(struct node *n, struct job *j, struct errtext *err)
 	return store_open_beside(n->anchor, &j->store, err);
 }
 
+/* KIND:NAME, as users write it. 0 or -ENOMEM. */
+static int name_of(const struct selector_identity *i, char **ret)
+{
+	return text_print(ret, "%s:%s%s%s", i->kind, i->id, i->step ? "." : "", i->step ?: "");
+}
+
+static bool is_named(const struct selector_identity *i, const char *name)
+{
+	_cleanup_free_ char *own = NULL;
+
+	return !name_of(i, &own) && !strcmp(own, name);
+}
+
+/* Root is trusted, unlike the environment of the job. */
+static void apply(struct selector *s, const struct node_request *begin)
+{
+	if (begin->uid >= 0)
+		s->uid = begin->uid;
+	if (*begin->name)
+		text_replace(&s->identity.job_name, begin->name);
+	if (*begin->partition)
+		text_replace(&s->identity.partition, begin->partition);
+}
+
+static struct job *find_named(struct node *n, const char *name)
+{
+	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
+		if (n->jobs[slot].selector.text && is_named(&n->jobs[slot].selector.identity, name))
+			return &n->jobs[slot];
+	return NULL;
+}
+
+int node_announce(struct node *n, const struct node_request *begin, struct errtext *err)
+{
+	struct job *j = find_named(n, begin->job);
+
+	if (j && j->begun)
+		return errtext_set(err, -EEXIST, "the run of %s has begun", begin->job);
+	if (j)
+		apply(&j->selector, begin);
+	else if (announced_put(n->announced, begin, clock_now_ns()))
+		return errtext_set(err, -ENOSPC, "%d jobs were announced and did not appear",
+				   ANNOUNCED_MAX);
+	return 0;
+}
+
+static void apply_announced(struct node *n, struct selector *s)
+{
+	_cleanup_free_ char *name = NULL;
+	struct node_request begin;
+
+	if (!name_of(&s->identity, &name) &&
+	    announced_take(n->announced, name, clock_now_ns(), &begin))
+		apply(s, &begin);
+}
+
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_slot, struct errtext *err)
+		   size_t nr, uint32_t *ret_id, struct errtext *err)
 {
 	struct job j = {.selector = *selector};
+	uint32_t slot = 0;
 	int r = job_open(n, &j, err);
 
 	memset(selector, 0, sizeof(*selector));
@@ -195,13 +276,16 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 	if (!r) {
 		clock_begin(&j);
 		r = sampler_slots_begin(n->sampler, cgroups, nr,
-					cgroup_populated(&j.selector.cgroup), ret_slot, err);
+					cgroup_populated(&j.selector.cgroup), &slot, err);
 	}
-	if (r)
+	if (r) {
 		job_free(&j);
-	else
-		n->jobs[*ret_slot] = j;
-	return r;
+		return r;
+	}
+	apply_announced(n, &j.selector);
+	*ret_id = j.id = ++n->begun << SLOT_BITS | slot;
+	n->jobs[slot] = j;
+	return 0;
 }
 
 int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
@@ -217,9 +301,36 @@ bool node_has_room(const struct node *n)
 	return sampler_slots_free(n->sampler);
 }
 
-void node_job_end(struct node *n, uint32_t slot)
+/* NULL: it has ended. */
+static const struct job *find_job(const struct node *n, uint32_t id)
 {
-	sampler_slots_end(n->sampler, slot);
+	const struct job *j = &n->jobs[slot_of(id)];
+
+	return j->selector.text && j->id == id ? j : NULL;
+}
+
+void node_job_end(struct node *n, uint32_t id)
+{
+	if (find_job(n, id))
+		sampler_slots_end(n->sampler, slot_of(id));
+}
+
+bool node_end_named(struct node *n, const char *job)
+{
+	const struct job *j = find_named(n, job);
+	struct node_request ignored;
+	bool announced = announced_take(n->announced, job, clock_now_ns(), &ignored);
+
+	if (j) {
+		node_job_end(n, j->id);
+		n->hurry = true;
+	}
+	return j || announced;
+}
+
+uint64_t node_due(const struct node *n)
+{
+	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
 }
 
 static int describe(struct node *n, struct job *j, struct errtext *err)
@@ -384,9 +495,11 @@ static int sample(struct node *n, bool last, struct errtext *err)
 {
 	const struct slot_sample *samples;
 	struct errtext why;
-	size_t nr;
+	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
+	n->hurry = false;
+	n->sampled_ns = clock_now_ns();
 	/* Events that were read count, even after an error. */
 	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
 	store_batch_begin(n->anchor);
@@ -396,12 +509,16 @@ static int sample(struct node *n, bool last, struct errtext *err)
 
 		complete_sample(n, j, &s);
 		j->last = samples[i].last || last;
+		left += !j->last;
+		node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger, &s,
+				  j->last);
 		if (j->begun)
 			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
 	}
 	r = store_batch_end(n->anchor, begun || taken ? &why : err);
 	r = begun ? begun : taken ? taken : r;
 	taken = end_runs(n, r ? &why : err);
+	node_metrics_publish(n->o.metrics, &n->plan, left);
 	return r ? r : taken;
 }
 
@@ -418,6 +535,12 @@ static int keep_policy(struct node *n, struct errtext *err)
 			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;
+}
+
+void node_retain(struct node *n, const struct retention_policy *policy)
+{
+	if (n->retention)
+		retention_change(n->retention, policy);
 }
 
 int node_sample(struct node *n, struct errtext *err)
@@ -450,14 +573,17 @@ int node_free(struct node *n, struct errtext *err)
 	free(n->ending);
 	store_close(n->anchor);
 	retention_free(n->retention);
+	announced_free(n->announced);
 	free(n->jobs);
 	free(n);
 	return r;
 }
 
-bool node_job_gone(const struct node *n, uint32_t slot)
+bool node_job_gone(const struct node *n, uint32_t id)
 {
-	return !cgroup_exists(&n->jobs[slot].selector.cgroup);
+	const struct job *j = find_job(n, id);
+
+	return j && !cgroup_exists(&j->selector.cgroup);
 }
 
 bool node_pressed(struct node *n)
@@ -473,8 +599,22 @@ bool node_job(const struct node *n, size_t i, struct node_job *ret)
 
 		if (!j->selector.text || i--)
 			continue;
-		*ret = (struct node_job){slot, &j->selector, j->begun ? store_run_id(j->store) : 0};
+		*ret = (struct node_job){j->id, &j->selector,
+					 j->begun ? store_run_id(j->store) : 0};
 		return true;
 	}
+	return false;
+}
+
+bool node_writes(const struct node *n, int64_t run_id)
+{
+	struct node_job job;
+
+	for (size_t i = 0; node_job(n, i, &job); i++)
+		if (job.run_id == run_id)
+			return true;
+	for (size_t i = 0; i < n->nr_ending; i++)
+		if (n->ending[i].begun && store_run_id(n->ending[i].store) == run_id)
+			return true;
 	return false;
 }

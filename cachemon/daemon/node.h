@@ -9,24 +9,29 @@
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
+#include "cachemon/daemon/node_metrics.h"
+#include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/selector.h"
 #include "cachemon/store/retention.h"
 
 struct node;
 
+enum { NODE_JOBS_MAX = 255 };
+
 struct node_options {
 	const char *db;
-	unsigned int jobs; /* at most at once */
+	unsigned int jobs; /* at once; at most NODE_JOBS_MAX */
 	bool births;	   /* node_births() will be called */
 	uint64_t interval_ns;
 	const struct retention_policy *retention; /* NULL: all runs are kept */
+	struct node_metrics *metrics;		  /* NULL: not published */
 	/* A job whose rows cannot be written is reported once; a constant until the next call. */
 	void (*complain)(void *context, const char *job, const char *text);
 	void *context;
 };
 
 struct node_job {
-	uint32_t slot;
+	uint32_t id;
 	const struct selector *selector;
 	int64_t run_id; /* 0: not in the database yet */
 };
@@ -34,20 +39,32 @@ struct node_job {
 int node_new(const struct node_options *o, struct node **ret, struct errtext *err);
 /* Ends the runs of all jobs. 0, or -errno: some rows were not written. NULL is fine. */
 int node_free(struct node *n, struct errtext *err);
+/* Another policy, unless all runs are kept. */
+void node_retain(struct node *n, const struct retention_policy *policy);
 
 /*
  * Takes the selector, which is a cgroup, even after a failure; cgroups: those of the job in all
  * hierarchies, the selector's among them, borrowed. -ENOSPC: there are as many jobs as possible.
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_slot, struct errtext *err);
+		   size_t nr, uint32_t *ret_id, struct errtext *err);
 /* Whether another job can begin. */
 bool node_has_room(const struct node *n);
-/* Its run ends with the next sample. */
-void node_job_end(struct node *n, uint32_t slot);
+/* Its run ends with the next sample. Does nothing after that. */
+void node_job_end(struct node *n, uint32_t id);
 
-/* Whether the cgroup by which the job was begun no longer exists. */
-bool node_job_gone(const struct node *n, uint32_t slot);
+/* Root announces a job, KIND:NAME, before its run has begun: user, name, partition. A job that
+ * has no cgroup yet has ten minutes to appear. -EEXIST: the run has begun; -ENOSPC. */
+int node_announce(struct node *n, const struct node_request *begin, struct errtext *err);
+/* Ends the job KIND:NAME, and forgets its announcement; false: it is unknown. */
+bool node_end_named(struct node *n, const char *job);
+/* When to take the next sample at the latest (CLOCK_MONOTONIC), because somebody waits for the
+ * rows of a job that root ended; UINT64_MAX: nobody does. */
+uint64_t node_due(const struct node *n);
+
+/* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.
+ */
+bool node_job_gone(const struct node *n, uint32_t id);
 /* Takes the names that wait, between samples. True: a sample is due now, because rows get full. */
 bool node_pressed(struct node *n);
 
@@ -61,5 +78,7 @@ int node_sample(struct node *n, struct errtext *err);
 
 /* Job i in the order of slots; false: there are no more. */
 bool node_job(const struct node *n, size_t i, struct node_job *ret);
+/* Whether rows of this run are still to be written. */
+bool node_writes(const struct node *n, int64_t run_id);
 
 #endif

@@ -68,12 +68,13 @@ static const struct key keys[] = {
 	{"jobs.exclude", T_PATTERNS, false, AT(jobs.exclude), "[]", 0, 0},
 	{"retention.age", T_AGE, true, AT(retention.age_ns), "30d", 60 * SECOND_NS, 36500 * DAY_NS},
 	{"retention.size", T_BYTES, true, AT(retention.size_bytes), "2G", 16 << 20, INT64_MAX},
-	{"rollup.minutes", T_AGE, false, AT(rollup.minutes_ns), "15m", 60 * SECOND_NS,
+	{"rollup.minutes", T_AGE, false, AT(retention.minutes_ns), "15m", 60 * SECOND_NS,
 	 36500 * DAY_NS},
-	{"rollup.quarters", T_AGE, false, AT(rollup.quarters_ns), "1d", 60 * SECOND_NS,
+	{"rollup.quarters", T_AGE, false, AT(retention.quarters_ns), "1d", 60 * SECOND_NS,
 	 36500 * DAY_NS},
 	{"metrics.textfile_directory", T_PATH, true, AT(metrics.textfile_directory), NONE, 0, 0},
 	{"metrics.listen", T_ADDRESS, true, AT(metrics.listen), NONE, 0, 0},
+	{"metrics.web_config", T_PATH, true, AT(metrics.web_config), NONE, 0, 0},
 	{"socket.path", T_PATH, false, AT(socket.path), "/run/cachemon/socket", 0, 0},
 	{"socket.admin_group", T_WORD, true, AT(socket.admin_group), NONE, 0, 0},
 };
@@ -446,7 +447,7 @@ int node_config_parse(const char *file, const char *text, size_t len, struct nod
 	for (int i = 0; i < NR_KEYS && !e; i++)
 		if (!r.seen[i])
 			e = parse(&r, keys[i].value, strlen(keys[i].value), read_default, &keys[i]);
-	if (!e && ret->rollup.quarters_ns < ret->rollup.minutes_ns)
+	if (!e && ret->retention.quarters_ns < ret->retention.minutes_ns)
 		e = errtext_set(err, -EINVAL,
 				"%s: rollup.quarters must not be less than rollup.minutes", file);
 	if (!e && ret->arena.failed)
@@ -477,6 +478,39 @@ bool node_config_selects(const struct node_config *c, const char *kind, const ch
 			wanted = true;
 	return wanted && !text_print(&job, "%s:%s", kind, name) && matches(&c->jobs.include, job) &&
 	       !matches(&c->jobs.exclude, job);
+}
+
+static bool differ(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+struct node_config_fixed node_config_fixed(const struct node_config *started,
+					   const struct node_config *now)
+{
+	const struct {
+		const char *name;
+		bool differs;
+	} fixed[] = {
+		{"database", strcmp(started->database, now->database) != 0},
+		/* Each run has the length of its intervals. */
+		{"interval", started->interval_ns != now->interval_ns},
+		{"socket.path", strcmp(started->socket.path, now->socket.path) != 0},
+		{"metrics.textfile_directory",
+		 differ(started->metrics.textfile_directory, now->metrics.textfile_directory)},
+		{"metrics.listen", memcmp(&started->metrics.listen, &now->metrics.listen,
+					  sizeof(now->metrics.listen)) != 0},
+		{"metrics.web_config",
+		 differ(started->metrics.web_config, now->metrics.web_config)},
+	};
+	struct node_config_fixed ret = {""};
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (fixed[i].differs)
+			len += (size_t)snprintf(ret.names + len, sizeof(ret.names) - len, "%s%s",
+						len ? ", " : "", fixed[i].name);
+	return ret;
 }
 
 bool node_config_key(size_t i, struct node_config_key *ret)

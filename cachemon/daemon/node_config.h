@@ -14,6 +14,7 @@
 
 #include "cachemon/base/arena.h"
 #include "cachemon/base/errtext.h"
+#include "cachemon/store/retention.h"
 
 struct node_list {
 	const char **of;
@@ -28,15 +29,11 @@ struct node_config {
 		unsigned int kinds; /* a bit for each enum find_kind */
 		struct node_list include, exclude;
 	} jobs;
-	struct {
-		uint64_t age_ns, size_bytes; /* 0: no limit */
-	} retention;
-	struct {
-		uint64_t minutes_ns, quarters_ns; /* ages at which rows are merged */
-	} rollup;
+	struct retention_policy retention; /* and the keys of rollup */
 	struct {
 		const char *textfile_directory; /* NULL: none is written */
 		struct sockaddr_storage listen; /* ss_family 0: nothing listens */
+		const char *web_config;		/* NULL: without TLS and passwords */
 	} metrics;
 	struct {
 		const char *path;
@@ -51,9 +48,22 @@ int node_config_parse(const char *file, const char *text, size_t len, struct nod
 /* The same for a file, which must be of root or of this user, and which only they can change. */
 int node_config_load(const char *file, struct node_config *ret, struct errtext *err);
 void node_config_free(struct node_config *c);
+/* The text of a file that only root or this user can change; to be freed. */
+int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
+		     struct errtext *err);
 
 /* Whether these settings select a job. kind: as find_kind_name() has it. */
 bool node_config_selects(const struct node_config *c, const char *kind, const char *name);
+
+/*
+ * The keys whose values differ and that a daemon reads only when it starts, such as "database,
+ * interval"; empty: none.
+ */
+struct node_config_fixed {
+	char names[256];
+};
+struct node_config_fixed node_config_fixed(const struct node_config *started,
+					   const struct node_config *now);
 
 struct node_config_key {
 	const char *name; /* "retention.age" */

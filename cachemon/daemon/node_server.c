@@ -135,6 +135,11 @@ int node_server_new(const struct node_server_config *c, struct node_server **ret
 	return 0;
 }
 
+void node_server_admit(struct node_server *s, gid_t admin_group)
+{
+	s->config.admin_group = admin_group;
+}
+
 static void close_place(struct place *p)
 {
 	if (p->fd < 0)

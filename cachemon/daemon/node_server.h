@@ -37,6 +37,8 @@ struct node_server;
  * listens there. */
 int node_server_new(const struct node_server_config *c, struct node_server **ret,
 		    struct errtext *err);
+/* The group that sees all jobs. */
+void node_server_admit(struct node_server *s, gid_t admin_group);
 /* Removes the socket too. */
 void node_server_free(struct node_server *s);
 

@@ -60,6 +60,8 @@ struct retention;
 /* NULL: no memory. */
 struct retention *retention_new(const struct retention_policy *p);
 void retention_free(struct retention *r);
+/* Rows that were merged stay so. */
+void retention_change(struct retention *r, const struct retention_policy *p);
 
 /*
  * Works piece by piece until nothing is left to do or until_ns (CLOCK_MONOTONIC) has passed, but

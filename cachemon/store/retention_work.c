@@ -38,6 +38,11 @@ void retention_free(struct retention *r)
 	free(r);
 }
 
+void retention_change(struct retention *r, const struct retention_policy *p)
+{
+	r->policy = *p;
+}
+
 /* The first run that ended after another one. */
 static struct retention_run find_ended(sqlite3 *db, const struct retention_run *after, int *rc)
 {

@@ -425,7 +425,10 @@ static void write_passes(struct store *st, const struct passes *p, int64_t inter
 
 static void write_processes(struct store *st, const struct sample *s, int64_t interval)
 {
-	for (size_t i = 0; i < s->nr_processes; i++) {
+	bool waits = st->measured.counter[JOB_WATCHED][C_stall_ns];
+	bool reads = st->measured.facts[JOB_WATCHED];
+
+	for (size_t i = 0; (waits || reads) && i < s->nr_processes; i++) {
 		const struct sample_process *p = &s->processes[i];
 		struct binder b = bind_first(st, S_PROCESS_INTERVAL);
 		char comm[COMM_BYTES + 1];
@@ -433,10 +436,10 @@ static void write_processes(struct store *st, const struct sample *s, int64_t in
 		bind_int(&b, interval);
 		bind_int(&b, p->pid);
 		bind_text(&b, comm_text(p->row.comm, comm));
-		bind_int(&b, (int64_t)p->row.stall_ns);
-		bind_int(&b, (int64_t)p->row.stalls);
-		bind_int(&b, (int64_t)p->row.rchar_bytes);
-		bind_int(&b, (int64_t)p->row.syscr_calls);
+		bind_known(&b, waits, (int64_t)p->row.stall_ns);
+		bind_known(&b, waits, (int64_t)p->row.stalls);
+		bind_known(&b, reads, (int64_t)p->row.rchar_bytes);
+		bind_known(&b, reads, (int64_t)p->row.syscr_calls);
 		bind_run(&b);
 	}
 }

@@ -207,15 +207,17 @@ static void withdraw_facts(struct store *st, int64_t job)
 				     (long long)job));
 }
 
-/* The reads of processes stay. Their waits cannot be NULL: a reader sees from the job's, which are,
- * that 0 was not measured. */
-static void withdraw_processes(struct store *st, const bool *was)
+/* Without waits and reads nothing is known of a process, and it has no row. */
+static void withdraw_processes(struct store *st, const struct store_measured *was)
 {
-	const char *how = st->measured.facts[JOB_WATCHED]
-				  ? "UPDATE process_interval SET stall_ns = 0, stalls = 0"
+	bool waits = st->measured.counter[JOB_WATCHED][C_stall_ns];
+	bool reads = st->measured.facts[JOB_WATCHED];
+	const char *how = waits	  ? "UPDATE process_interval SET rchar_bytes = NULL, "
+				    "syscr_calls = NULL"
+			  : reads ? "UPDATE process_interval SET stall_ns = NULL, stalls = NULL"
 				  : "DELETE FROM process_interval";
 
-	if (was[C_stall_ns] && !st->measured.counter[JOB_WATCHED][C_stall_ns])
+	if (was->counter[JOB_WATCHED][C_stall_ns] != waits || was->facts[JOB_WATCHED] != reads)
 		run_text(st, sqlite3_mprintf("%s WHERE interval_id IN "
 					     "(SELECT id FROM interval WHERE run_id = %lld)",
 					     how, (long long)st->run_id));
@@ -237,7 +239,7 @@ static void withdraw(struct store *st, const struct store_measured *was,
 		if (was->facts[slot] && !st->measured.facts[slot])
 			withdraw_facts(st, st->job_ids[slot]);
 	}
-	withdraw_processes(st, was->counter[JOB_WATCHED]);
+	withdraw_processes(st, was);
 }
 
 static int end_run(struct store *st, struct ledger *l, const struct store_end *end,

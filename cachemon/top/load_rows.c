@@ -301,8 +301,8 @@ static int take_processes(sqlite3 *db, struct top_moment *m, struct file_set *se
 			row->name = rows_bytes(&r);
 			stall_ns = rows_i64(&r);
 			stalls = rows_i64(&r);
-			/* 0 if waits turned out not to be measured. */
-			stall_ns.known = stalls.known = waits_known;
+			/* Before schema 23, waits that were not measured are 0. */
+			stall_ns.known = stalls.known = stall_ns.known && waits_known;
 			row->counts = waits(stall_ns, stalls);
 			row->rchar_bytes = rows_i64(&r);
 			row->syscr_calls = rows_i64(&r);

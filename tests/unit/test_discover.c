@@ -382,14 +382,42 @@ static void failed_read(void **state)
 	expect_events(n, "");
 }
 
+/* Other settings, while jobs are there. */
+static void selected_again(void **state)
+{
+	struct node *n = *state;
+	struct node_config before;
+
+	make(n, "memory/slurm/uid_1000/job_12");
+	make(n, "memory/slurm/uid_1000/job_13");
+	settle(n);
+	*n->events = '\0';
+	before = n->config;
+	memset(&n->config, 0, sizeof(n->config));
+	configure(n, "jobs: {include: [\"*:13\"]}");
+	discover_select(n->d, &n->config);
+	node_config_free(&before);
+	/* A job that stays may have changed as well. */
+	assert_non_null(strstr(n->events, "-slurm:12@1 "));
+	assert_non_null(strstr(n->events, "=slurm:13@1 "));
+	assert_int_equal(strlen(n->events), strlen("-slurm:12@1 =slurm:13@1 "));
+	*n->events = '\0';
+	configure(n, "");
+	discover_select(n->d, &n->config);
+	assert_non_null(strstr(n->events, "+slurm:12@1 "));
+	*n->events = '\0';
+	settle(n);
+	expect_events(n, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(at_the_start), TEST(births),      TEST(cut_paths),
-		TEST(lost_records), TEST(failed_walk), TEST(failed_read),
-		TEST(wanted),	    TEST(named),       TEST(named_late),
+		TEST(at_the_start), TEST(births),	  TEST(cut_paths), TEST(lost_records),
+		TEST(failed_walk),  TEST(failed_read),	  TEST(wanted),	   TEST(named),
+		TEST(named_late),   TEST(selected_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,29 @@ static void links_are_followed(void **state)
 	assert_true(S_ISLNK(st.st_mode));
 }
 
+static void a_new_file(void **state)
+{
+	struct fixture *f = *state;
+	struct output o;
+	char path[128], link[128];
+	struct errtext err = {""};
+	int before = count_files(f->dir);
+
+	snprintf(path, sizeof(path), "%s/new", f->dir);
+	snprintf(link, sizeof(link), "%s/link", f->dir);
+	assert_int_equal(symlink("elsewhere", link), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
+	fputs("first", o.out);
+	assert_int_equal(publish_commit_new(&o, &err), 0);
+	assert_int_equal(publish_open(path, &o, &err), 0);
+	fputs("second", o.out);
+	assert_int_equal(publish_commit_new(&o, &err), -EEXIST);
+	assert_content(path, "first");
+	assert_int_equal(publish_open(link, &o, &err), 0);
+	assert_int_equal(publish_commit_new(&o, &err), -EEXIST);
+	assert_int_equal(count_files(f->dir), before + 2);
+}
+
 static void pipes_directly(void **state)
 {
 	struct fixture *f = *state;
@@ -209,6 +232,7 @@ int main(void)
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(links_are_followed, fixture_setup,
 						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_new_file, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(pipes_directly, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(failures, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(format_by_ending, fixture_setup, fixture_teardown),

@@ -95,6 +95,7 @@ static void promised_options(void **state)
 		{"compare", "db job format json per output"},
 		{"whatif", "db run job format json output"},
 		{"runs", "db json"},
+		{"jobs", "json output socket"},
 		{"doctor", "json"},
 		{"selftest", "dir"},
 		{"explain", "rules"},

@@ -318,33 +318,43 @@ static void test_withdrawn_at_the_end(void **state)
 	assert_int_equal(ask(db, "SELECT count(*) FROM unmeasured"), 2);
 }
 
-/* Waits turn out to be unmeasured: the reads of processes stay. */
-static void test_withdrawn_waits_leave_reads(void **state)
+/* Waits, or reads, turn out to be unmeasured: what else is known of processes stays. */
+static void test_withdrawn_of_processes(void **state)
 {
+	static const struct {
+		bool waits, reads;
+		int known; /* of both rows: columns of waits, and of reads */
+	} cases[] = {{false, true, 04}, {true, false, 040}, {true, true, 044}};
 	struct fixture *f = *state;
 	const char *db = f->scratch.db;
 	const struct sample_process process = {
 		.pid = 5, .row = {.stall_ns = 9, .stalls = 1, .rchar_bytes = 11, .syscr_calls = 2}};
 	const struct store_run run = test_run();
-	struct store_measured measured = run.measured;
 	struct test_sample t;
 
-	measured.counter[JOB_WATCHED][C_stall_ns] = false;
-	begin(f, &run, NULL);
-	test_sample(&t, 0, 12);
-	t.s.processes = &process;
-	t.s.nr_processes = 1;
-	ledger_apply(f->l, &t.s);
-	assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
-	end_ok(f, &(struct store_end){.measured = &measured});
-	assert_int_equal(ask(db, "SELECT stall_ns + stalls FROM process_interval"), 0);
-	assert_int_equal(ask(db, "SELECT rchar_bytes FROM process_interval WHERE pid = 5"), 11);
-	assert_int_equal(ask(db, "SELECT syscr_calls FROM process_interval"), 2);
-	assert_int_equal(
-		ask(db,
-		    "SELECT count(i.stall_ns) FROM job_interval AS i JOIN job ON job.id = job_id "
-		    "WHERE slot = 1"),
-		0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct store_measured measured = run.measured;
+
+		measured.counter[JOB_WATCHED][C_stall_ns] = cases[i].waits;
+		measured.facts[JOB_WATCHED] = cases[i].reads;
+		begin(f, &run, NULL);
+		for (uint64_t n = 0; n < 2; n++) {
+			test_sample(&t, n, 12);
+			t.s.processes = &process;
+			t.s.nr_processes = 1;
+			ledger_apply(f->l, &t.s);
+			assert_int_equal(store_write(f->st, f->l, &t.s, &f->err), 0);
+		}
+		end_ok(f, &(struct store_end){.measured = &measured});
+		assert_int_equal(
+			ask(db,
+			    "SELECT (count(stall_ns) + count(stalls)) * 8 + count(rchar_bytes) + "
+			    "count(syscr_calls) FROM process_interval JOIN interval ON id = "
+			    "interval_id WHERE run_id = (SELECT max(id) FROM run)"),
+			cases[i].known);
+		ledger_free(f->l);
+		f->l = NULL;
+	}
 }
 
 /* Each file of the sample has waits of every length. */
@@ -577,7 +587,7 @@ int main(void)
 		STORE_TEST(test_lengths_of_sleeps_are_dropped_once),
 		STORE_TEST(test_lengths_of_sleeps_never_measured),
 		STORE_TEST(test_withdrawn_at_the_end),
-		STORE_TEST(test_withdrawn_waits_leave_reads),
+		STORE_TEST(test_withdrawn_of_processes),
 		STORE_TEST(test_folded_files_leave),
 		STORE_TEST(test_full_width_values),
 		STORE_TEST(test_sliced),

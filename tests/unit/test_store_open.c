@@ -240,6 +240,43 @@ static void test_migration_steps(void **state)
 	sqlite3_close(db);
 }
 
+/* Before schema 23, the waits of processes were 0 if the job's were not measured. */
+static void test_unmeasured_waits_of_processes(void **state)
+{
+	enum { BEFORE = 22 };
+	struct migration list[64];
+	struct fixture *f = *state;
+	const char *path = f->scratch.db;
+	sqlite3 *db = NULL;
+	size_t nr = 0;
+
+	while (nr < sizeof(list) / sizeof(*list) && migration_at(nr, &list[nr]))
+		nr++;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(migrate_apply(db, path, list, BEFORE, &f->err), 0);
+	run_sql(path, "INSERT INTO job (id, run_id, slot, name, selector) VALUES "
+		      "(1, 1, 0, '(others)', ''), (2, 1, 1, 'job', '');"
+		      "INSERT INTO interval (id, run_id, start_ns, duration_ns, read_on_ns) VALUES "
+		      "(1, 1, 0, 1, 0), (2, 1, 1, 1, 0);"
+		      "INSERT INTO job_interval (interval_id, job_id, stall_ns) VALUES "
+		      "(1, 1, 7), (1, 2, NULL), (2, 1, NULL), (2, 2, 7);"
+		      "INSERT INTO process_interval VALUES (1, 5, 'a', 0, 0, 3, 1), "
+		      "(2, 5, 'a', 7, 1, NULL, NULL), (2, 6, 'b', 0, 0, 4, 2)");
+	assert_int_equal(migrate_apply(db, path, list, nr, &f->err), 0);
+	assert_int_equal(ask(path,
+			     "SELECT count(*) FROM process_interval WHERE interval_id = 1 AND "
+			     "stall_ns IS NULL AND stalls IS NULL AND rchar_bytes = 3 AND "
+			     "syscr_calls = 1 AND command = 'a'"),
+			 1);
+	assert_int_equal(ask(path, "SELECT sum(stall_ns) * 10 + sum(stalls) FROM process_interval "
+				   "WHERE interval_id = 2"),
+			 71);
+	assert_int_equal(ask(path, "SELECT count(stall_ns) * 10 + count(rchar_bytes) FROM "
+				   "process_interval WHERE interval_id = 2"),
+			 21);
+	sqlite3_close(db);
+}
+
 struct intruder {
 	const char *path;
 	int visits;
@@ -336,6 +373,7 @@ int main(void)
 		OPEN_TEST(test_places),
 		OPEN_TEST(test_no_permission),
 		OPEN_TEST(test_migration_steps),
+		OPEN_TEST(test_unmeasured_waits_of_processes),
 		OPEN_TEST(test_created_while_looking),
 		OPEN_TEST(test_created_by_many),
 	};

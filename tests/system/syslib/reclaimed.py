@@ -48,16 +48,19 @@ class Reclaimed:
         """The files of the part, and the filesystems that it made. Their images are excluded:
         evicted pages of these change no count."""
         own = os.stat(self.directory).st_dev
-        files, filesystems = set(), set()
-        for root, _, names in os.walk(self.directory):
-            with contextlib.suppress(OSError):
-                if os.stat(root).st_dev != own:
-                    filesystems.add(os.stat(root).st_dev)
-            for name in names:
-                with contextlib.suppress(OSError):
-                    st = os.lstat(os.path.join(root, name))
-                    if not name.endswith(".img"):
-                        files.add((st.st_dev, st.st_ino))
+        files, filesystems, left = set(), set(), [self.directory]
+        # Not os.walk(), which fails in directories nested more than a thousand deep.
+        while left:
+            with contextlib.suppress(OSError), os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        st = entry.stat(follow_symlinks=False)
+                        if st.st_dev != own:
+                            filesystems.add(st.st_dev)
+                        if entry.is_dir(follow_symlinks=False):
+                            left.append(entry.path)
+                        elif not entry.name.endswith(".img"):
+                            files.add((st.st_dev, st.st_ino))
         return files, filesystems
 
     def by_whom(self):

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cachemon/daemon/node_desk.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cachemon/base/clock.h"
+#include "cachemon/daemon/node_server.h"
+#include "cachemon/daemon/snapshots.h"
+#include "cachemon/db/db_open.h"
+#include "cachemon/figures/counters.h"
+#include "cachemon/store/store_copy.h"
+
+struct node_desk {
+	struct node *node;
+	const char *db;
+	struct snapshots *snapshots;
+	struct node_server *server;
+};
+
+/* A job of the database: one that runs, or one that has ended. */
+struct seen_job {
+	const char *job, *name, *user, *state;
+	int64_t run_id, started_ns, uid;
+};
+
+/* Whether to go on. */
+typedef bool job_fn(void *arg, const struct seen_job *row);
+
+#define JOB_KEY "j.kind || ':' || j.external_id || coalesce('.' || j.step, '')"
+
+static struct seen_job row_of(sqlite3_stmt *stmt)
+{
+	return (struct seen_job){
+		.job = (const char *)sqlite3_column_text(stmt, 0),
+		.name = (const char *)sqlite3_column_text(stmt, 1),
+		.user = (const char *)sqlite3_column_text(stmt, 2),
+		.state = (const char *)sqlite3_column_text(stmt, 3),
+		.run_id = sqlite3_column_int64(stmt, 4),
+		.started_ns = sqlite3_column_int64(stmt, 5),
+		.uid = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? -1
+								   : sqlite3_column_int64(stmt, 6),
+	};
+}
+
+/* The jobs that the peer may see: those that run, then the newest. job: NULL: all of them. */
+static int each_job(const struct node_desk *d, const struct node_peer *peer, const char *job,
+		    job_fn *fn, void *arg)
+{
+	static const char sql[] =
+		"SELECT " JOB_KEY ", coalesce(j.job_name, j.name), r.user, r.state, r.id, "
+		"r.started_ns, j.uid FROM job j JOIN run r ON r.id = j.run_id WHERE j.slot = 1 "
+		"AND j.kind IS NOT NULL AND (?1 IS NULL OR " JOB_KEY " = ?1) "
+		"ORDER BY r.state = 'open' DESC, r.id DESC";
+	sqlite3_stmt *stmt = NULL;
+	bool more = true;
+	sqlite3 *db;
+	int rc = db_open(d->db, DB_READ, &db);
+
+	if (!rc)
+		rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	if (!rc)
+		rc = sqlite3_bind_text(stmt, 1, job, -1, SQLITE_STATIC);
+	while (!rc && more && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct seen_job row = row_of(stmt);
+
+		rc = SQLITE_OK;
+		if (row.job && row.name && row.state && node_may_see(peer, row.uid))
+			more = fn(arg, &row);
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return !rc || rc == SQLITE_DONE ? 0 : -EIO;
+}
+
+/* Prints root, which it frees; false: it does not fit, or there is no memory. */
+static bool print(cJSON *root, char *to, size_t size)
+{
+	bool fits = root && cJSON_PrintPreallocated(root, to, (int)size, false);
+
+	cJSON_Delete(root);
+	return fits;
+}
+
+static void say_error(struct node_answer *ret, const char *text)
+{
+	node_answer_error(text, ret->text);
+}
+
+static void say_hello(struct node_answer *ret)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(root, "version", CACHEMON_VERSION);
+	cJSON_AddNumberToObject(root, "protocol", NODE_PROTOCOL);
+	if (!print(root, ret->text, sizeof(ret->text)))
+		say_error(ret, "out of memory");
+}
+
+/* The end of the list, after the jobs that fit. */
+#define LIST_END "],\"more\":%" PRIu64 "}"
+enum { LIST_END_MAX = 32 };
+
+struct list {
+	const struct node_desk *desk;
+	char *text;
+	size_t len;
+	uint64_t jobs, more;
+};
+
+/* "running", "complete", or "cut": a daemon that was killed wrote it. */
+static const char *state_of(const struct node *n, const struct seen_job *row)
+{
+	if (strcmp(row->state, "open") != 0)
+		return row->state;
+	return node_writes(n, row->run_id) ? "running" : "cut";
+}
+
+/* cJSON's numbers have 53 bits. */
+static void add_number(cJSON *root, const char *key, int64_t v)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRId64, v);
+	cJSON_AddRawToObject(root, key, number);
+}
+
+static cJSON *describe(const struct node *n, const struct seen_job *row)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "job", row->job);
+	cJSON_AddStringToObject(o, "name", row->name);
+	if (row->user)
+		cJSON_AddStringToObject(o, "user", row->user);
+	else
+		cJSON_AddNullToObject(o, "user");
+	cJSON_AddStringToObject(o, "state", state_of(n, row));
+	add_number(o, "started_ns", row->started_ns);
+	add_number(o, "run", row->run_id);
+	return o;
+}
+
+static bool add_job(void *arg, const struct seen_job *row)
+{
+	struct list *l = arg;
+	size_t comma = l->jobs > 0, room = NODE_MESSAGE_MAX - LIST_END_MAX - l->len - comma;
+
+	if (!print(describe(l->desk->node, row), l->text + l->len + comma, room)) {
+		l->more++;
+		return true;
+	}
+	if (comma)
+		l->text[l->len] = ',';
+	l->len += comma + strlen(l->text + l->len + comma);
+	l->jobs++;
+	return true;
+}
+
+static void say_jobs(const struct node_desk *d, const struct node_peer *peer,
+		     struct node_answer *ret)
+{
+	struct list l = {.desk = d, .text = ret->text};
+
+	l.len = (size_t)snprintf(ret->text, sizeof(ret->text), "{\"jobs\":[");
+	if (each_job(d, peer, NULL, add_job, &l))
+		say_error(ret, "cannot read the database of this node");
+	else
+		snprintf(ret->text + l.len, LIST_END_MAX, LIST_END, l.more);
+}
+
+struct found {
+	const struct node *node;
+	int64_t run_id;
+	char state[16];
+};
+
+static bool take_run(void *arg, const struct seen_job *row)
+{
+	struct found *f = arg;
+
+	f->run_id = row->run_id;
+	snprintf(f->state, sizeof(f->state), "%s", state_of(f->node, row));
+	return false;
+}
+
+/* Neither the words nor the order of the checks show whether another user has such a job. */
+static int find_run(const struct node_desk *d, const struct node_peer *peer, const char *job,
+		    struct found *ret, struct errtext *err)
+{
+	*ret = (struct found){.node = d->node};
+	if (each_job(d, peer, job, take_run, ret))
+		return errtext_set(err, -EIO, "cannot read the database of this node");
+	return ret->run_id ? 0 : errtext_set(err, -ENOENT, "you have no such job on this node");
+}
+
+#define HITS SQL_hits("j.")
+
+/* The columns are the numbers of the answer. */
+static const char totals_sql[] =
+	"SELECT " HITS " AS hits, j.misses, j.lookups, j.read_calls, j.read_bytes, j.stall_ns, "
+	"r.duration_ns, r.page_size_bytes FROM job j JOIN run r ON r.id = j.run_id "
+	"WHERE j.slot = 1 AND r.id = ?";
+
+static int add_totals(const struct node_desk *d, int64_t run_id, cJSON *root)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db;
+	int rc = db_open(d->db, DB_READ, &db);
+
+	if (!rc)
+		rc = sqlite3_prepare_v2(db, totals_sql, -1, &stmt, NULL);
+	if (!rc)
+		rc = sqlite3_bind_int64(stmt, 1, run_id);
+	if (!rc)
+		rc = sqlite3_step(stmt);
+	for (int i = 0; rc == SQLITE_ROW && i < sqlite3_column_count(stmt); i++) {
+		const char *key = sqlite3_column_name(stmt, i);
+
+		if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
+			cJSON_AddNullToObject(root, key);
+		else
+			add_number(root, key, sqlite3_column_int64(stmt, i));
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return rc == SQLITE_ROW ? 0 : -EIO;
+}
+
+static void say_totals(const struct node_desk *d, const struct node_peer *peer, const char *job,
+		       struct node_answer *ret)
+{
+	struct found found = {.run_id = 0};
+	struct errtext err;
+	cJSON *root;
+
+	if (find_run(d, peer, job, &found, &err)) {
+		say_error(ret, err.text);
+		return;
+	}
+	root = cJSON_CreateObject();
+	add_number(root, "run", found.run_id);
+	cJSON_AddStringToObject(root, "state", found.state);
+	if (add_totals(d, found.run_id, root)) {
+		cJSON_Delete(root);
+		say_error(ret, "cannot read the database of this node");
+	} else if (!print(root, ret->text, sizeof(ret->text))) {
+		say_error(ret, "out of memory");
+	}
+}
+
+/* Users do not pay for what else the machine does. */
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int *ret_fd,
+		    struct errtext *err)
+{
+	uint64_t from_ns = cpu_now_ns();
+	struct errtext why;
+	int fd = -1, r = store_copy_run(d->db, run_id, &fd, &why);
+
+	snapshots_pay(d->snapshots, uid, cpu_now_ns() - from_ns, clock_now_ns());
+	if (!r)
+		r = snapshots_add(d->snapshots, uid, fd, ret_fd);
+	return r ? errtext_set(err, r, "cannot copy the rows of this job: %s", strerror(-r)) : 0;
+}
+
+static void give_snapshot(struct node_desk *d, const struct node_peer *peer, const char *job,
+			  struct node_answer *ret)
+{
+	struct found found = {.run_id = 0};
+	struct errtext err;
+	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &err);
+
+	if (!r)
+		r = find_run(d, peer, job, &found, &err);
+	if (!r)
+		r = copy_run(d, peer->uid, found.run_id, &ret->fd, &err);
+	if (r)
+		say_error(ret, err.text);
+	else
+		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 "}", found.run_id);
+}
+
+static void begin_job(struct node_desk *d, const struct node_request *request,
+		      struct node_answer *ret)
+{
+	struct errtext err;
+
+	if (node_announce(d->node, request, &err))
+		say_error(ret, err.text);
+	else
+		strcpy(ret->text, "{}");
+}
+
+static void end_job(struct node_desk *d, const char *job, struct node_answer *ret)
+{
+	if (node_end_named(d->node, job))
+		strcpy(ret->text, "{}");
+	else
+		say_error(ret, "no such job is watched");
+}
+
+static void answer(void *desk, const struct node_peer *peer, const struct node_request *request,
+		   struct node_answer *ret)
+{
+	struct node_desk *d = desk;
+	bool changes = request->verb == NODE_BEGIN || request->verb == NODE_END;
+
+	if (changes && peer->uid)
+		say_error(ret, "only root may begin and end jobs");
+	else if (request->verb == NODE_HELLO)
+		say_hello(ret);
+	else if (request->verb == NODE_JOBS)
+		say_jobs(d, peer, ret);
+	else if (request->verb == NODE_SNAPSHOT)
+		give_snapshot(d, peer, request->job, ret);
+	else if (request->verb == NODE_TOTALS)
+		say_totals(d, peer, request->job, ret);
+	else if (request->verb == NODE_BEGIN)
+		begin_job(d, request, ret);
+	else
+		end_job(d, request->job, ret);
+}
+
+/* Everybody may pass through the directory of the socket. /run is empty after a boot. */
+static int make_directory(const char *socket, struct errtext *err)
+{
+	const char *slash = strrchr(socket, '/'); /* the path is absolute */
+	char path[PATH_MAX];
+
+	if (slash == socket)
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
+	if (mkdir(path, 0755) ? errno == EEXIST : !chmod(path, 0755)) /* whatever the umask */
+		return 0;
+	return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
+			   strerror(errno));
+}
+
+static int find_group(const char *name, gid_t *ret, struct errtext *err)
+{
+	const struct group *g = name ? getgrnam(name) : NULL;
+
+	if (name && !g)
+		return errtext_set(err, -ENOENT,
+				   "no group '%s'. Make it, or change socket.admin_group", name);
+	*ret = g ? g->gr_gid : (gid_t)-1;
+	return 0;
+}
+
+static int listen_at(struct node_desk *d, const struct node_config *config, struct errtext *err)
+{
+	struct node_server_config server = {
+		.path = config->socket.path, .answer = answer, .context = d};
+	int r = find_group(config->socket.admin_group, &server.admin_group, err);
+
+	if (!r)
+		r = make_directory(server.path, err);
+	return r ? r : node_server_new(&server, &d->server, err);
+}
+
+int node_desk_new(struct node *n, const char *db, const struct node_config *config,
+		  struct node_desk **ret, struct errtext *err)
+{
+	struct node_desk *d = calloc(1, sizeof(*d));
+	int r = 0;
+
+	if (d) {
+		d->node = n;
+		d->db = db;
+		d->snapshots = snapshots_new();
+	}
+	if (!d || !d->snapshots)
+		r = errtext_set(err, -ENOMEM, "out of memory");
+	if (!r)
+		r = listen_at(d, config, err);
+	if (r)
+		node_desk_free(d);
+	else
+		*ret = d;
+	return r;
+}
+
+void node_desk_free(struct node_desk *d)
+{
+	if (!d)
+		return;
+	node_server_free(d->server);
+	snapshots_free(d->snapshots);
+	free(d);
+}
+
+int node_desk_admit(struct node_desk *d, const struct node_config *config, struct errtext *err)
+{
+	gid_t group = (gid_t)-1;
+	int r = find_group(config->socket.admin_group, &group, err);
+
+	if (!r)
+		node_server_admit(d->server, group);
+	return r;
+}
+
+int node_desk_fd(const struct node_desk *d)
+{
+	return node_server_fd(d->server);
+}
+
+uint64_t node_desk_work(struct node_desk *d)
+{
+	node_server_work(d->server, clock_now_ns());
+	return node_server_due(d->server) ?: UINT64_MAX;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The files of rows that users received and still have open. They are memory of the daemon, which a
+ * user keeps by not closing them; and copying rows keeps the daemon from sampling. Owns the limits
+ * of both, for each user and for all.
+ */
+#ifndef SNAPSHOTS_H
+#define SNAPSHOTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cachemon/base/errtext.h"
+
+/*
+ * Four are enough to compare runs. The bytes are checked before a copy, which may exceed them once;
+ * a copy has less than 128 MiB (db/db_open.h limits the memory). Copying uses a CPU for at most a
+ * twentieth of the time for each user and a quarter for all.
+ */
+enum {
+	SNAPSHOTS_OF_USER = 4,
+	SNAPSHOTS_MAX = 64,
+	SNAPSHOTS_USER_MB = 128,
+	SNAPSHOTS_ALL_MB = 512,
+	SNAPSHOTS_USER_SHARE = 20,
+	SNAPSHOTS_ALL_SHARE = 4,
+};
+
+struct snapshots;
+
+/* NULL: no memory. */
+struct snapshots *snapshots_new(void);
+void snapshots_free(struct snapshots *s);
+
+/* Whether the user may receive another one: 0, or -EBUSY with a text. */
+int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, struct errtext *err);
+/* The CPU time of a copy, whether it succeeded or not. */
+void snapshots_pay(struct snapshots *s, uid_t uid, uint64_t cpu_ns, uint64_t now_ns);
+/* Takes file, even after a failure. *ret_fd: for the user. 0 or -errno. */
+int snapshots_add(struct snapshots *s, uid_t uid, int file, int *ret_fd);
+
+#endif
