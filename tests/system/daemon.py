@@ -28,15 +28,18 @@ CLOCK_JUMP = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 
 class Daemon:
-    def __init__(self, world, stack, groups, *options, db=None, named=True, env=None):
-        """named=False: the settings name the database."""
+    def __init__(self, world, stack, groups, *options, db=None, named=True, use_config=False, env=None):
+        """use_config: the settings name the database, and have a policy for it. named=False: they
+        have the interval, too."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
         self.errors = ""  # as far as they were read
         # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
         if named:
-            options = ("--db", self.db, "--interval", "200ms", *options)
+            options = ("--interval", "200ms", *options)
+        if named and not use_config:
+            options = ("--db", self.db, *options)
         self.process = subprocess.Popen([world.tool.cachemon, "daemon", *options, *jobs], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **(env or {})})
@@ -422,8 +425,7 @@ def clock_set_forward(world, stack):
     jobs, _ = start_jobs(world, stack, [kept, ended])
     db = world.tool.fresh(".db")
     settings = f"database: {db}\nretention: {{age: 1h}}\n"
-    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 1000}*", settings), "--interval", "200ms",
-                    db=db, named=False,
+    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 1000}*", settings), db=db, use_config=True,
                     env={"LD_PRELOAD": library, "CLOCK_JUMP_S": str(366 * 86400), "CLOCK_JUMP_FILE": jumped})
     daemon.wait_runs(2)
     end_process(jobs[1].process)
