@@ -378,8 +378,8 @@ def fill(path):
 
 @part.case
 def full_disk(world, stack):
-    """What is read while nothing can be written, and the end of a job, are written when there is
-    room again. It is said once for each job."""
+    """Reads and the end of a job while nothing can be written: they are written when there is room
+    again. The daemon says so once for each job."""
     place = world.tool.fresh(".mount")
     os.mkdir(place)
     machine.mount(stack, "-t", "tmpfs", "-o", "size=16m", "none", place)
