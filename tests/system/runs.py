@@ -232,6 +232,26 @@ def several(world, _):
 
 
 @part.case
+def uuids(world, _):
+    """Digits alone are the number of a run, even if a uuid begins with them; a shorter beginning of
+    a uuid than 8 characters is refused, and 8 of them name one run."""
+    path = world.made("uuids", copies=2)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE run SET uuid = '77123456-0000-4000-8000-00000000000' || id")
+        db.execute("UPDATE run SET uuid = '77abcdef-0000-4000-8000-000000000001' WHERE id = 1")
+    before = content(path)
+    for name in ("77", "771234", "77123456", "7712345600004000"):
+        check(f"no run '{name}'" in world.run(path, "--delete", name, status=1)[1], name)
+    for name in ("77abcde", "77a", "a"):
+        check("8 or more characters" in world.run(path, "--delete", name, status=2)[1], name)
+    check("several runs" in world.run(path, "--delete", "77123456-", status=1)[1], "two runs")
+    equal("nothing is deleted", content(path), before)
+    world.run(path, "--delete", "77ABCDEF")
+    equal("runs", [run for run, in rows(path, "SELECT id FROM run ORDER BY id")],
+          [i for i in range(2, len(before["run"]) + 1)])
+
+
+@part.case
 def while_written(world, _):
     """An open run may still be written: nothing is deleted; a run whose writer is gone is not
     open."""
