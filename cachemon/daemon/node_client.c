@@ -147,7 +147,10 @@ int node_client_open(int fd, struct node_rows *ret, struct errtext *err)
 	}
 	node_client_close(&rows);
 	if (e == -EPERM)
-		return errtext_set(err, e, "the daemon's file of rows is not sealed");
+		return errtext_set(err, e,
+				   "the daemon sent rows that can still change, so "
+				   "they were not read; restart it with this version "
+				   "of cachemon");
 	return errtext_set(err, e ?: -EIO, "cannot open the rows of the daemon: %s",
 			   e ? strerror(-e) : sqlite3_errstr(rc));
 }

@@ -151,7 +151,10 @@ static void make_page_room(struct watch_run *run)
 	int r = sampler_make_room(run->sampler);
 
 	if (r) {
-		errtext_set(&err, r, "cannot make room in the page state: %s", strerror(-r));
+		errtext_set(&err, r,
+			    "cannot remove pages from the full kernel map, so new pages may be "
+			    "untracked: %s",
+			    strerror(-r));
 		watch_complain(&run->room_complained, err.text);
 	} else {
 		run->room_complained = false;
