@@ -7,7 +7,8 @@ REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-$REPO/build}
 
 PACKAGES_BUILD=(bpftool clang cmake gcc libbpf-dev libc6-dev libcap-dev libcjson-dev
-	libcurl4-openssl-dev libelf-dev libmd-dev libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
+	libcrypt-dev libcurl4-openssl-dev libelf-dev libmd-dev libmicrohttpd-dev
+	libncurses-dev libsqlite3-dev libyaml-dev make pkgconf scdoc zlib1g-dev)
 PACKAGES_TEST=(btrfs-progs cmark-gfm debian-archive-keyring e2fsprogs fio fish jq libaio-dev libasan8
 	libcap2-bin libcmocka-dev libfuse3-dev libubsan1 liburing-dev mandoc mount openssl procps python3
 	python3-jsonschema python3-markdown-it python3-yaml sqlite3 sudo tmux util-linux xfsprogs xz-utils zsh)
@@ -17,9 +18,9 @@ PACKAGES_BROWSER=(chromium chromium-driver poppler-utils python3-selenium)
 PACKAGES_NPM=(npm)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
-# A cluster of one node. Only for the part that needs it, because its daemons start where systemd
-# runs.
-PACKAGES_SLURM=(munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd)
+# A cluster of one node, and the header of its plugins. Only for the parts that need it, because its
+# daemons start where systemd runs.
+PACKAGES_SLURM=(libslurm-dev munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd)
 # A real loader of training data: half a gigabyte.
 PACKAGES_TORCH=(python3-pil python3-torch)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)

@@ -26,10 +26,10 @@ static __always_inline __u32 own_slot(__u32 job)
 	return MANY_JOBS ? job & JOB_SLOT : JOB_WATCHED;
 }
 
-/* Another job may have its slot by now. */
+/* Another job may have its slot by now. Others are no job. */
 static __always_inline bool job_is_live(__u32 job)
 {
-	return shared.slots[job & JOB_SLOT].job == job;
+	return job && shared.slots[job & JOB_SLOT].job == job;
 }
 
 /* The clock of a job's refault distances: its evicted pages, modulo 2^32. */

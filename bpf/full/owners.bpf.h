@@ -261,7 +261,8 @@ STEP owners_settle_step(__u32 i, struct owners_work **work)
 	return w->base > w->last;
 }
 
-/* More than the steps of any range. */
+/* More than the steps of any range: a call reads less than 2^31 bytes, which are at most 2^13
+ * chunks, each with at most 2^8 entries. */
 #define OWNERS_STEPS (1 << 23)
 
 /* Settles all outstanding pages first..last of the inode, whichever task reads them. */

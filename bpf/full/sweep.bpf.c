@@ -170,6 +170,8 @@ STEP ended_step(struct bpf_map *map, struct block_key *key, struct block *b, voi
 	}
 	if (open)
 		__sync_fetch_and_add(&shared.outstanding[outstanding_slot(key->file.ino)], -open);
+	/* The next owner must not find the old pages, nor lose its own. */
+	order_writes(&b->chunks[0].looked); /* no references are recorded */
 	if (!(key->block & JOB_SLOT)) {
 		__sync_fetch_and_and(&b->owner, OWNER_MORES);
 	} else if (!bpf_map_delete_elem(&blocks, key)) {
@@ -195,7 +197,10 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 		return 0;
 	task = *(volatile __u64 *)&l->task;
 	order_reads(&l->pad);
-	if (!task || l->s.job == JOB_OTHERS || (many_jobs() && job_slot(l->s.job) != x->slot))
+	if (!task || l->s.job == JOB_OTHERS)
+		return 0;
+	/* Until its CPU has an event, it may have the job that had the slot before. */
+	if (many_jobs() && (job_slot(l->s.job) != x->slot || !job_is_live(l->s.job)))
 		return 0;
 	t = CAST(task_struct, task);
 	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;

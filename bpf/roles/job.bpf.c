@@ -234,15 +234,17 @@ static __always_inline int exited(struct live *l, struct task_struct *t, bool gr
 			mark_leave(t);
 		return 0;
 	}
+	if (by_cgroup) {
+		if (inside)
+			member_ends(t, l->s.job);
+		bpf_map_delete_elem(&marks_left, &tgid);
+		return 0;
+	}
 	/* In a tree, a member was counted when it joined. */
-	if (by_cgroup)
-		inside = inside && member_ends(t, l->s.job);
-	else if (shared.seeding)
+	if (shared.seeding)
 		inside = seed_ends(l, t);
 	if (inside)
-		processes_add(by_cgroup ? own_slot(l->s.job) : JOB_WATCHED, 0, -1);
-	if (by_cgroup)
-		bpf_map_delete_elem(&marks_left, &tgid);
+		processes_add(JOB_WATCHED, 0, -1);
 	return 0;
 }
 

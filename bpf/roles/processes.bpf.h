@@ -36,7 +36,7 @@ enum {
 /* A job's id, with the slot in the second byte. */
 static __always_inline __u32 counted_by(__u32 job)
 {
-	return many_jobs() ? (job & ~JOB_SLOT) | (job & JOB_SLOT) << 8 : 0;
+	return (job & ~JOB_SLOT) | (job & JOB_SLOT) << 8;
 }
 
 static __always_inline __u32 counted_job(__u32 counted)
@@ -53,22 +53,27 @@ static __always_inline void process_leaves(__u32 counted)
 		processes_add(own_slot(job), 0, -1);
 }
 
-#define JOIN_TRIES 2 /* its exit may come in between */
+#define JOIN_TRIES 4 /* each hook and the iterator change the marks at most once meanwhile */
 
-/* A process that another job has counted. */
+/* With many jobs, another one may have counted the process. After its end it joins none. */
 static __noinline int process_changes(struct task_state *st, __u32 job)
 {
 	for (int i = 0; i < JOIN_TRIES; i++) {
-		__u32 was = st->counted, kept = was & (COUNTED_ENDED | COUNTED_DEAD);
+		__u32 was = st->counted;
+		bool again = counted_job(was) == job;
 
+		if (was & COUNTED_ENDED || (again && was & COUNTED_INSIDE))
+			return 0;
 		if (word_swap(&st->counted, was,
-			      kept | COUNTED_EVER | COUNTED_INSIDE | counted_by(job)) != was)
+			      (was & COUNTED_DEAD) | COUNTED_EVER | COUNTED_INSIDE |
+				      counted_by(job)) != was)
 			continue;
 		if (was & COUNTED_INSIDE)
 			process_leaves(was);
-		processes_add(own_slot(job), 1, !(was & COUNTED_ENDED));
+		processes_add(own_slot(job), !again, 1);
 		return 0;
 	}
+	__sync_fetch_and_add(&shared.losses.state_drops, 1);
 	return 0;
 }
 
@@ -77,11 +82,11 @@ static __always_inline void process_joins(struct task_state *st, __u32 job)
 {
 	__u32 was;
 
-	if (many_jobs() && st->counted && counted_job(st->counted) != job) {
+	if (many_jobs()) {
 		process_changes(st, job);
 		return;
 	}
-	was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE | counted_by(job));
+	was = marks_set(st, COUNTED_EVER | COUNTED_INSIDE);
 	if (!(was & (COUNTED_INSIDE | COUNTED_ENDED)))
 		processes_add(own_slot(job), !(was & COUNTED_EVER), 1);
 }
@@ -120,22 +125,25 @@ static __always_inline void mark_moved(const struct task_state *st, __u32 tgid)
 		*left = st->counted;
 }
 
-/* A process inside the cgroup ends: whether it was counted as alive. A member at the start of
- * counting may end before the iterator reaches it. */
-static __always_inline bool member_ends(struct task_struct *t, __u32 job)
+/* A process inside the cgroup ends. A member at the start of counting may end before the iterator
+ * reaches it. */
+static __always_inline void member_ends(struct task_struct *t, __u32 job)
 {
 	struct task_state *st = state_make(TYPED(t, group_leader));
 	__u32 was;
 
 	if (!st) {
 		__sync_fetch_and_add(&shared.losses.state_drops, 1);
-		return false;
+		return;
 	}
 	mark_inherit(st, TYPED(t, tgid));
+	if (many_jobs())
+		process_changes(st, job);
 	was = marks_set(st, COUNTED_EVER | COUNTED_ENDED);
 	if (!(was & COUNTED_EVER))
 		processes_add(own_slot(job), 1, 0);
-	return was & COUNTED_INSIDE && (!many_jobs() || counted_job(was) == job);
+	if (was & COUNTED_INSIDE)
+		process_leaves(was);
 }
 
 #endif

@@ -110,12 +110,13 @@ int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgrou
 int probe_set_job_end(struct probe_set *set, uint32_t slot)
 {
 	struct shared *shared = &set->skel->bss->shared;
-	int r = forget_cgroups(set, shared->slots[slot].job), end;
+	int r = forget_cgroups(set, shared->slots[slot].job);
 
+	if (r)
+		return r;
 	__atomic_store_n(&shared->slots[slot].job, 0, __ATOMIC_SEQ_CST);
 	while (shared->slots_end > 1 && !shared->slots[shared->slots_end - 1].job)
 		shared->slots_end--;
 	table_changed(set);
-	end = probe_set_grace_period(set);
-	return r ? r : end;
+	return 0;
 }

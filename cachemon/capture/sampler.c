@@ -359,14 +359,22 @@ static int generation_drain(struct sampler *s, uint32_t generation, bool last, i
 /* Their tasks are charged; the rest of their counts is in the generation that is drained next. */
 static int end_jobs(struct sampler *s)
 {
-	int r = 0;
+	bool ended = false;
+	int r = 0, waited;
 
 	for (uint32_t slot = 1; slot < s->nr_slots; slot++) {
-		int e = s->slots[slot].state == SLOT_ENDS ? probe_set_job_end(s->set, slot) : 0;
+		int e;
 
+		if (s->slots[slot].state != SLOT_ENDS)
+			continue;
+		e = probe_set_job_end(s->set, slot);
+		if (!e)
+			s->slots[slot].state = SLOT_LAST;
+		ended |= !e;
 		r = r ? r : e;
 	}
-	return r;
+	waited = ended ? probe_set_grace_period(s->set) : 0;
+	return r ? r : waited;
 }
 
 int sampler_collect(struct sampler *s, bool last, struct sample *out)

@@ -50,7 +50,9 @@ struct sampler {
 	/* By slot. */
 	uint32_t nr_slots;
 	struct sampler_slot {
-		enum { SLOT_FREE, SLOT_USED, SLOT_ENDS, SLOT_ENDED } state;
+		/* ENDS: its job is to end; LAST: it has, and its next sample is the last one;
+		 * ENDED: the page state may have entries of it. */
+		enum { SLOT_FREE, SLOT_USED, SLOT_ENDS, SLOT_LAST, SLOT_ENDED } state;
 		struct sample_job job; /* at the latest read */
 		int64_t rest[C_NR];
 		int64_t unsettled; /* resident_unused of all samples: the pages of open fate */

@@ -7,14 +7,26 @@
 
 #include "cachemon/capture/sampler_impl.h"
 
-int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
-			bool populated, uint32_t *ret_slot, struct errtext *err)
+static uint32_t free_slot(const struct sampler *s)
 {
 	uint32_t slot = 1;
-	int r;
 
 	while (slot < s->nr_slots && s->slots[slot].state != SLOT_FREE)
 		slot++;
+	return slot;
+}
+
+bool sampler_slots_free(const struct sampler *s)
+{
+	return free_slot(s) < s->nr_slots;
+}
+
+int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
+			bool populated, uint32_t *ret_slot, struct errtext *err)
+{
+	uint32_t slot = free_slot(s);
+	int r;
+
 	if (slot == s->nr_slots)
 		return errtext_set(err, -ENOSPC, "%u jobs are watched already: no more at once",
 				   slot - 1);
@@ -142,14 +154,14 @@ int sampler_slots_take(struct sampler *s, bool last, const struct slot_sample **
 	for (uint32_t slot = 1; slot < s->nr_slots; slot++) {
 		struct slot_sample *to;
 
-		if (s->slots[slot].state != SLOT_USED && s->slots[slot].state != SLOT_ENDS)
+		if (s->slots[slot].state == SLOT_FREE || s->slots[slot].state == SLOT_ENDED)
 			continue;
 		if (vec_reserve(s->samples, s->max_samples, nr + 1)) {
 			r = r ? r : -ENOMEM;
 			break;
 		}
 		to = &s->samples[nr++];
-		*to = (struct slot_sample){slot, s->slots[slot].state == SLOT_ENDS, all};
+		*to = (struct slot_sample){slot, s->slots[slot].state == SLOT_LAST, all};
 		skip_before(s, slot, &at);
 		slot_take(s, slot, &at, &to->sample);
 		if (!to->last)

@@ -19,6 +19,8 @@ struct slot_sample {
  * Only the kind and id of a cgroup count. -ENOSPC: there are as many jobs as the set can have. */
 int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
 			bool populated, uint32_t *ret_slot, struct errtext *err);
+/* Whether another job can begin. */
+bool sampler_slots_free(const struct sampler *s);
 /* The next sample is the job's last one. */
 void sampler_slots_end(struct sampler *s, uint32_t slot);
 

@@ -18,6 +18,7 @@
 #include "cachemon/daemon/node.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_desk.h"
+#include "cachemon/daemon/node_metrics.h"
 #include "cachemon/daemon/reload.h"
 #include "cachemon/daemon/service.h"
 #include "cachemon/job/selector.h"
@@ -279,15 +280,19 @@ static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 
 		if (serve_ns < until)
 			until = serve_ns;
+		if (node_due(node) < until)
+			until = node_due(node);
 		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
 		    p[0].revents && take_signal(w))
 			break;
-		serve_ns = serve(node, w);
+		/* All cgroups that were made before a client asked are watched before it is
+		 * answered. */
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
+		serve_ns = serve(node, w);
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
 		look_ns = due < now + LOOK_NS ? due : now + LOOK_NS;
-		if (now < next_ns && left && !node_pressed(node))
+		if (now < next_ns && left && !node_pressed(node) && now < node_due(node))
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
 		if (now < next_ns)
@@ -355,13 +360,13 @@ static void close_waits(struct waits *w)
 static int watch_node(const struct options *o, const struct node_config *config,
 		      struct selector *selectors)
 {
-	const struct node_options node_options = {
-		.db = o->db ?: config->database,
-		.jobs = NODE_JOBS_MAX,
-		.births = !o->nr_jobs,
-		.interval_ns = o->interval_ns ?: config->interval_ns,
-		.retention = o->config && !o->db ? &config->retention : NULL,
-		.complain = complain};
+	struct node_options node_options = {.db = o->db ?: config->database,
+					    .jobs = NODE_JOBS_MAX,
+					    .births = !o->nr_jobs,
+					    .interval_ns = o->interval_ns ?: config->interval_ns,
+					    .retention =
+						    o->config && !o->db ? &config->retention : NULL,
+					    .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
 	struct node *node = NULL;
@@ -373,6 +378,8 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		r = errtext_set(&err, -EMFILE, "cannot receive signals: too many open files");
 	if (!r)
 		r = resolve_all(o, selectors, &err);
+	if (!r)
+		r = node_metrics_new(config, cmd_say, &node_options.metrics, &err);
 	if (!r)
 		r = node_new(&node_options, &node, &err);
 	if (!r)
@@ -388,6 +395,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 		cmd_say(err.text);
 		written = false;
 	}
+	node_metrics_free(node_options.metrics);
 	return written ? EXIT_DONE : EXIT_FAILED;
 }
 

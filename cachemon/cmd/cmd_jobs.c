@@ -13,6 +13,7 @@
 #include "cachemon/cmd/usage.h"
 #include "cachemon/daemon/node_client.h"
 #include "cachemon/daemon/node_config.h"
+#include "cachemon/daemon/node_rows.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/render/doc.h"
 
@@ -100,7 +101,8 @@ static int ask(const struct options *o, const char *request, struct node_reply *
 	int r = node_config_parse("", "", 0, &config, err);
 
 	if (!r)
-		r = node_client_ask(o->socket ?: config.socket.path, request, ret, err);
+		r = node_client_ask(o->socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS,
+				    ret, err);
 	node_config_free(&config);
 	return r;
 }
@@ -180,17 +182,15 @@ static int list_jobs(const struct options *o, struct errtext *err)
 
 static int ask_snapshot(const struct options *o, struct node_reply *ret, struct errtext *err)
 {
-	cJSON *request = cJSON_CreateObject();
-	char *text = NULL;
-	int r = -ENOMEM;
+	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1};
+	char text[NODE_MESSAGE_MAX + 1];
 
-	if (cJSON_AddStringToObject(request, "request", "snapshot") &&
-	    cJSON_AddStringToObject(request, "job", o->job))
-		text = cJSON_PrintUnformatted(request);
-	cJSON_Delete(request);
-	r = text ? ask(o, text, ret, err) : errtext_set(err, r, "out of memory");
-	cJSON_free(text);
-	return r;
+	if (strlen(o->job) > NODE_NAME_MAX)
+		return errtext_set(err, -ENAMETOOLONG, "the name of the job is too long");
+	strcpy(request.job, o->job);
+	if (node_request_print(&request, text))
+		return errtext_set(err, -ENOMEM, "out of memory");
+	return ask(o, text, ret, err);
 }
 
 static int write_rows(const struct node_rows *rows, const char *path, struct errtext *err)
@@ -213,11 +213,11 @@ static int fetch_job(const struct options *o, struct errtext *err)
 	if (!r && reply.fd < 0)
 		r = errtext_set(err, -EBADMSG, "the daemon's answer has no rows");
 	if (!r)
-		r = node_client_open(reply.fd, &rows, err);
+		r = node_rows_open(reply.fd, &rows, err);
 	if (r)
 		return r;
 	r = write_rows(&rows, o->out, err);
-	node_client_close(&rows);
+	node_rows_close(&rows);
 	return r;
 }
 

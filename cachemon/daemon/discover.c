@@ -320,7 +320,7 @@ static int walk_tree(struct discover *d, enum cgroup_kind kind, int parent, cons
 
 	if (!dir)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	while (!err && (entry = readdir(dir))) {
+	while (!err && (errno = 0, entry = readdir(dir))) {
 		_cleanup_free_ char *below = NULL;
 
 		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
@@ -335,7 +335,7 @@ static int walk_tree(struct discover *d, enum cgroup_kind kind, int parent, cons
 		if (!err && level < DEPTH_MAX && find_holds_jobs(below))
 			err = walk_tree(d, kind, dirfd(dir), entry->d_name, below, level + 1);
 	}
-	return err;
+	return err ?: -errno;
 }
 
 static unsigned int level_of(const char *root)
@@ -437,6 +437,13 @@ int discover_settle(struct discover *d, uint64_t dropped, uint64_t now_ns, uint6
 	d->next_walk_ns = now_ns + (took_ns > WALK_EVERY_NS ? took_ns : WALK_EVERY_NS);
 	*ret_due_ns = d->stale ? d->next_walk_ns : UINT64_MAX;
 	return err;
+}
+
+void discover_again(struct discover *d)
+{
+	for (struct job *j = d->jobs; j; j = j->next)
+		if (j->announced && !j->shown.data)
+			d->events->changed(d->arg, &j->shown);
 }
 
 uint64_t discover_walks(const struct discover *d)

@@ -63,6 +63,9 @@ void discover_birth(void *d, const struct birth *b);
  */
 int discover_settle(struct discover *d, uint64_t dropped, uint64_t now_ns, uint64_t *ret_due_ns);
 
+/* Calls changed() for each job whose receiver has no data. */
+void discover_again(struct discover *d);
+
 /* Walks so far. */
 uint64_t discover_walks(const struct discover *d);
 

@@ -15,7 +15,10 @@ struct follow {
 	follow_say *say;
 	struct birth_ring *ring;
 	struct discover *discover;
+	uint64_t dropped;
 	bool failed; /* the last walk; said once */
+	bool waits;  /* a job, for a slot or for room on the disk; said once */
+	bool again;  /* jobs that wait are tried */
 };
 
 static int resolve(const struct discover_job *job, struct selector *ret, struct errtext *err)
@@ -45,13 +48,15 @@ static void on_appeared(void *arg, struct discover_job *job)
 		errtext_set(&text, 0, "watching %s", selector.text);
 		r = node_job_begin(f->node, &selector, job->cgroups, job->nr_cgroups, &id, &err);
 	}
+	f->waits |= r == -ENOSPC;
 	if (r)
 		errtext_set(&text, r, "%s:%s is not watched: %s", find_kind_name(job->kind),
 			    job->id, err.text);
 	else
 		job->data = id;
 	selector_free(&selector);
-	f->say(text.text);
+	if (!r || !f->again)
+		f->say(text.text);
 }
 
 static void on_gone(void *arg, struct discover_job *job)
@@ -70,6 +75,8 @@ static void on_changed(void *arg, struct discover_job *job)
 	struct follow *f = arg;
 
 	if (job->data && !node_job_gone(f->node, job->data))
+		return;
+	if (!job->data && f->waits && !node_has_room(f->node))
 		return;
 	on_gone(arg, job);
 	on_appeared(arg, job);
@@ -118,16 +125,31 @@ int follow_fd(const struct follow *f)
 
 uint64_t follow_work(struct follow *f)
 {
+	uint64_t due_ns, dropped;
 	struct errtext text;
-	uint64_t due_ns;
 	int r;
 
 	birth_ring_consume(f->ring);
-	r = discover_settle(f->discover, birth_ring_dropped(f->ring), clock_now_ns(), &due_ns);
+	dropped = birth_ring_dropped(f->ring);
+	if (dropped != f->dropped) {
+		errtext_set(&text, 0,
+			    "cgroups came and went too fast: jobs that ended in this moment may be "
+			    "missing");
+		f->say(text.text);
+	}
+	f->dropped = dropped;
+	r = discover_settle(f->discover, dropped, clock_now_ns(), &due_ns);
 	if (r && !f->failed) {
 		errtext_set(&text, r, "cannot read the cgroups of this machine: %s", strerror(-r));
 		f->say(text.text);
 	}
 	f->failed = r;
+	/* Jobs that end give their slots with the next sample. */
+	if (f->waits && node_has_room(f->node)) {
+		f->waits = false;
+		f->again = true;
+		discover_again(f->discover);
+		f->again = false;
+	}
 	return due_ns;
 }

@@ -46,12 +46,18 @@ struct node {
 	struct sampler *sampler;
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
-	struct job *jobs;	     /* by slot; the first is unused */
+	struct retention_clock ages;
+	struct job *jobs; /* by slot; the first is unused */
 	struct job *ending;
 	size_t nr_ending, max_ending;
 	struct announced *announced;
 	uint32_t begun; /* jobs so far */
+	uint64_t sampled_ns;
+	bool hurry; /* root ended a job */
 };
+
+/* Between two samples, however many jobs root ends. */
+#define HURRY_NS UINT64_C(250000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
 #define SLOT_BITS 8
@@ -92,7 +98,8 @@ static int open_probes(struct node *n, struct errtext *err)
 	config.nr_cpus = n->caps.nr_cpus;
 	for (int kind = 0; kind < CGROUP_KINDS; kind++)
 		config.job_hierarchies |= 1U << kind;
-	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0) +
+				     map_memory_slots(n->o.jobs + 1, config.nr_cpus),
 			     n->caps.memlock_binds == CAPS_YES, true, err);
 	if (!r)
 		r = probe_set_new(&config, &n->plan, &n->set, err);
@@ -131,11 +138,13 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 		return errtext_set(err, -ENOMEM, "out of memory");
 	n->o = *o;
 	r = open_all(n, err);
-	if (r)
+	if (r) {
 		node_free(n, &ignored);
-	else
-		*ret = n;
-	return r;
+		return r;
+	}
+	node_metrics_publish(o->metrics, &n->plan, 0);
+	*ret = n;
+	return 0;
 }
 
 static void job_free(struct job *j)
@@ -287,6 +296,11 @@ int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_
 	return birth_ring_new(n->set, receive, arg, ret);
 }
 
+bool node_has_room(const struct node *n)
+{
+	return sampler_slots_free(n->sampler);
+}
+
 /* NULL: it has ended. */
 static const struct job *find_job(const struct node *n, uint32_t id)
 {
@@ -307,9 +321,16 @@ bool node_end_named(struct node *n, const char *job)
 	struct node_request ignored;
 	bool announced = announced_take(n->announced, job, clock_now_ns(), &ignored);
 
-	if (j)
+	if (j) {
 		node_job_end(n, j->id);
+		n->hurry = true;
+	}
 	return j || announced;
+}
+
+uint64_t node_due(const struct node *n)
+{
+	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
 }
 
 static int describe(struct node *n, struct job *j, struct errtext *err)
@@ -474,9 +495,11 @@ static int sample(struct node *n, bool last, struct errtext *err)
 {
 	const struct slot_sample *samples;
 	struct errtext why;
-	size_t nr;
+	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
+	n->hurry = false;
+	n->sampled_ns = clock_now_ns();
 	/* Events that were read count, even after an error. */
 	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
 	store_batch_begin(n->anchor);
@@ -486,24 +509,30 @@ static int sample(struct node *n, bool last, struct errtext *err)
 
 		complete_sample(n, j, &s);
 		j->last = samples[i].last || last;
+		left += !j->last;
+		node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger, &s,
+				  j->last);
 		if (j->begun)
 			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
 	}
 	r = store_batch_end(n->anchor, begun || taken ? &why : err);
 	r = begun ? begun : taken ? taken : r;
 	taken = end_runs(n, r ? &why : err);
+	node_metrics_publish(n->o.metrics, &n->plan, left);
 	return r ? r : taken;
 }
 
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
+	uint64_t monotonic_ns = clock_now_ns();
 	int r;
 
 	if (!n->retention)
 		return 0;
-	r = retention_work(n->retention, n->anchor, now_realtime_ns(),
-			   clock_now_ns() + n->o.interval_ns / 10, err);
+	r = retention_work(n->retention, n->anchor,
+			   retention_now(&n->ages, now_realtime_ns(), monotonic_ns),
+			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;
 }

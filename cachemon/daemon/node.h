@@ -9,6 +9,7 @@
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
+#include "cachemon/daemon/node_metrics.h"
 #include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/selector.h"
 #include "cachemon/store/retention.h"
@@ -23,6 +24,7 @@ struct node_options {
 	bool births;	   /* node_births() will be called */
 	uint64_t interval_ns;
 	const struct retention_policy *retention; /* NULL: all runs are kept */
+	struct node_metrics *metrics;		  /* NULL: not published */
 	/* A job whose rows cannot be written is reported once; a constant until the next call. */
 	void (*complain)(void *context, const char *job, const char *text);
 	void *context;
@@ -46,6 +48,8 @@ void node_retain(struct node *n, const struct retention_policy *policy);
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, uint32_t *ret_id, struct errtext *err);
+/* Whether another job can begin. */
+bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. Does nothing after that. */
 void node_job_end(struct node *n, uint32_t id);
 
@@ -54,6 +58,9 @@ void node_job_end(struct node *n, uint32_t id);
 int node_announce(struct node *n, const struct node_request *begin, struct errtext *err);
 /* Ends the job KIND:NAME, and forgets its announcement; false: it is unknown. */
 bool node_end_named(struct node *n, const char *job);
+/* When to take the next sample at the latest (CLOCK_MONOTONIC), because somebody waits for the
+ * rows of a job that root ended; UINT64_MAX: nobody does. */
+uint64_t node_due(const struct node *n);
 
 /* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.
  */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The users' side of the daemon's socket: asks once, receives the answer, and opens the rows that
- * come with it. Waits for the daemon for a limited time.
+ * The users' side of the daemon's socket: asks once and receives the answer. Waits for the daemon
+ * for a limited time.
  */
 #ifndef NODE_CLIENT_H
 #define NODE_CLIENT_H
-
-#include <sqlite3.h>
 
 #include "cachemon/daemon/node_protocol.h"
 
@@ -15,20 +13,11 @@ struct node_reply {
 	int fd;				 /* the caller's; < 0: none came */
 };
 
-/* 0, or -errno with a text: -ECONNREFUSED, -ENOENT: no daemon listens there; -ETIMEDOUT;
- * -EREMOTEIO: the daemon's own words. */
-int node_client_ask(const char *path, const char *request, struct node_reply *ret,
-		    struct errtext *err);
+enum { NODE_CLIENT_WAIT_MS = 10000 };
 
-struct node_rows {
-	sqlite3 *db;
-	void *map;
-	size_t bytes;
-};
-
-/* Opens the rows of a snapshot, read-only, and closes fd in any case. The file must be sealed: its
- * writer cannot change it while it is read. */
-int node_client_open(int fd, struct node_rows *ret, struct errtext *err);
-void node_client_close(struct node_rows *rows);
+/* wait_ms: for all of it. 0, or -errno with a text: -ECONNREFUSED, -ENOENT: no daemon listens
+ * there; -ETIMEDOUT; -EREMOTEIO: the daemon's own words. */
+int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
+		    struct node_reply *ret, struct errtext *err);
 
 #endif

@@ -74,6 +74,7 @@ static const struct key keys[] = {
 	 36500 * DAY_NS},
 	{"metrics.textfile_directory", T_PATH, true, AT(metrics.textfile_directory), NONE, 0, 0},
 	{"metrics.listen", T_ADDRESS, true, AT(metrics.listen), NONE, 0, 0},
+	{"metrics.web_config", T_PATH, true, AT(metrics.web_config), NONE, 0, 0},
 	{"socket.path", T_PATH, false, AT(socket.path), "/run/cachemon/socket", 0, 0},
 	{"socket.admin_group", T_WORD, true, AT(socket.admin_group), NONE, 0, 0},
 };
@@ -479,6 +480,11 @@ bool node_config_selects(const struct node_config *c, const char *kind, const ch
 	       !matches(&c->jobs.exclude, job);
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
 struct node_config_fixed node_config_fixed(const struct node_config *started,
 					   const struct node_config *now)
 {
@@ -490,6 +496,12 @@ struct node_config_fixed node_config_fixed(const struct node_config *started,
 		/* Each run has the length of its intervals. */
 		{"interval", started->interval_ns != now->interval_ns},
 		{"socket.path", strcmp(started->socket.path, now->socket.path) != 0},
+		{"metrics.textfile_directory",
+		 differ(started->metrics.textfile_directory, now->metrics.textfile_directory)},
+		{"metrics.listen", memcmp(&started->metrics.listen, &now->metrics.listen,
+					  sizeof(now->metrics.listen)) != 0},
+		{"metrics.web_config",
+		 differ(started->metrics.web_config, now->metrics.web_config)},
 	};
 	struct node_config_fixed ret = {""};
 	size_t len = 0;

@@ -33,6 +33,7 @@ struct node_config {
 	struct {
 		const char *textfile_directory; /* NULL: none is written */
 		struct sockaddr_storage listen; /* ss_family 0: nothing listens */
+		const char *web_config;		/* NULL: without TLS and passwords */
 	} metrics;
 	struct {
 		const char *path;
@@ -47,6 +48,9 @@ int node_config_parse(const char *file, const char *text, size_t len, struct nod
 /* The same for a file, which must be of root or of this user, and which only they can change. */
 int node_config_load(const char *file, struct node_config *ret, struct errtext *err);
 void node_config_free(struct node_config *c);
+/* The text of a file that only root or this user can change; to be freed. */
+int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
+		     struct errtext *err);
 
 /* Whether these settings select a job. kind: as find_kind_name() has it. */
 bool node_config_selects(const struct node_config *c, const char *kind, const char *name);

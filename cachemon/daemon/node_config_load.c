@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cachemon/access/access.h"
 #include "cachemon/base/cleanup.h"
@@ -29,21 +30,28 @@ static int check_owner(const char *file, int fd, struct errtext *err)
 	return 0;
 }
 
-int node_config_load(const char *file, struct node_config *ret, struct errtext *err)
+int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
+		     struct errtext *err)
 {
-	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = access_open(AT_FDCWD, file, O_RDONLY, 0, ACCESS_REGULAR);
-	size_t len = 0;
 	int e;
 
-	memset(ret, 0, sizeof(*ret));
 	if (fd < 0)
 		return errtext_set(err, fd, "cannot read %s: %s", file, access_strerror(fd));
 	e = check_owner(file, fd, err);
 	if (e)
 		return e;
-	e = file_read_fd(fd, FILE_MAX, &text, &len);
-	if (e)
-		return errtext_set(err, e, "cannot read %s: %s", file, strerror(-e));
-	return node_config_parse(file, text, len, ret, err);
+	e = file_read_fd(fd, max, ret_text, ret_len);
+	return e ? errtext_set(err, e, "cannot read %s: %s", file, strerror(-e)) : 0;
+}
+
+int node_config_load(const char *file, struct node_config *ret, struct errtext *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	int e;
+
+	memset(ret, 0, sizeof(*ret));
+	e = node_config_text(file, FILE_MAX, &text, &len, err);
+	return e ? e : node_config_parse(file, text, len, ret, err);
 }

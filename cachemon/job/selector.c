@@ -531,6 +531,16 @@ int selector_refresh_pids(const struct selector_places *places, struct selector 
 	return 0;
 }
 
+const char *selector_label(const struct selector *s, const char *name)
+{
+	static const char *const without[] = {"command", "pid", "cgroup"};
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		if (strcmp(s->identity.kind, without[i]) == 0)
+			return name;
+	return s->identity.id ?: name;
+}
+
 void selector_free(struct selector *s)
 {
 	if (!s)

@@ -92,6 +92,10 @@ int selector_command(char *const argv[], struct selector *ret);
 int selector_refresh_pids(const struct selector_places *places, struct selector *s,
 			  const struct proctree_notes *notes);
 
+/* Its id as a label of metrics, borrowed. name: for a job whose id is a pid or a path, because
+ * these would make a series for each run. */
+const char *selector_label(const struct selector *s, const char *name);
+
 void selector_free(struct selector *s);
 
 #endif

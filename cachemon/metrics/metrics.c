@@ -17,93 +17,114 @@ enum kind {
 	COUNTER,
 	COUNTER_NS, /* nanoseconds, written as seconds */
 	GAUGE,
+	INFO,
 };
 
 /* A family; the lines of one family follow each other. */
 struct line {
-	const char *family; /* without "cachemon_job_" and "_total" */
+	const char *family; /* without "cachemon_job_", and "_total" of a counter */
 	const char *help;
-	const int *terms; /* SUM_OF() */
+	const int *terms; /* SUM_OF(); NULL: the member of struct metrics_job at this offset */
+	size_t offset;
 	enum kind kind;
 	bool by_mount;
 	const char *label, *value; /* NULL: none */
 };
 
+#define AT(member) NULL, offsetof(struct metrics_job, member)
+
 static const struct line lines[] = {
-	{"read_calls", "Buffered read calls", SUM_OF(C_read_calls), COUNTER, true, NULL, NULL},
-	{"read_bytes", "Bytes that buffered read calls returned", SUM_OF(C_read_bytes), COUNTER,
+	{"running", "1 while the job is watched, 0 when it has ended", AT(running), GAUGE, false,
+	 NULL, NULL},
+	{"processes", "Running processes of the job", AT(processes), GAUGE, false, NULL, NULL},
+	{"cpu_seconds", "CPU time of the job", AT(cpu_ns), COUNTER_NS, false, NULL, NULL},
+	{"memory_limit_bytes", "The tightest memory limit on the job", AT(limit_bytes), GAUGE,
+	 false, NULL, NULL},
+	{"memory_usage_bytes", "Memory that counts for this limit", AT(usage_bytes), GAUGE, false,
+	 NULL, NULL},
+	{"memory_cache_bytes", "Page cache that counts for this limit", AT(cache_bytes), GAUGE,
+	 false, NULL, NULL},
+	{"pressure_seconds", "Time in which some tasks of the job's cgroup waited, by resource",
+	 AT(pressure_ns[METRICS_CPU]), COUNTER_NS, false, "resource", "cpu"},
+	{"pressure_seconds", NULL, AT(pressure_ns[METRICS_MEMORY]), COUNTER_NS, false, "resource",
+	 "memory"},
+	{"pressure_seconds", NULL, AT(pressure_ns[METRICS_IO]), COUNTER_NS, false, "resource",
+	 "io"},
+	{"read_calls", "Buffered read calls", SUM_OF(C_read_calls), 0, COUNTER, true, NULL, NULL},
+	{"read_bytes", "Bytes that buffered read calls returned", SUM_OF(C_read_bytes), 0, COUNTER,
 	 true, NULL, NULL},
 	{"direct_read_calls", "Read calls that bypass the page cache", SUM_OF(C_direct_read_calls),
+	 0, COUNTER, true, NULL, NULL},
+	{"direct_read_bytes", "Bytes that direct reads returned", SUM_OF(C_direct_read_bytes), 0,
 	 COUNTER, true, NULL, NULL},
-	{"direct_read_bytes", "Bytes that direct reads returned", SUM_OF(C_direct_read_bytes),
+	{"lookups", "Pages that read calls looked up in the page cache", SUM_OF(C_lookups), 0,
 	 COUNTER, true, NULL, NULL},
-	{"lookups", "Pages that read calls looked up in the page cache", SUM_OF(C_lookups), COUNTER,
-	 true, NULL, NULL},
-	{"hits", "Lookups that found the page in the cache", SUM_OF(TERMS_hits), COUNTER, true,
+	{"hits", "Lookups that found the page in the cache", SUM_OF(TERMS_hits), 0, COUNTER, true,
 	 NULL, NULL},
-	{"delayed_hits", "Hits that waited for the page to be read", SUM_OF(C_delayed_hits),
+	{"delayed_hits", "Hits that waited for the page to be read", SUM_OF(C_delayed_hits), 0,
 	 COUNTER, false, NULL, NULL},
 	{"misses", "Pages that read calls asked for and did not find in the cache",
-	 SUM_OF(C_misses), COUNTER, true, NULL, NULL},
+	 SUM_OF(C_misses), 0, COUNTER, true, NULL, NULL},
 	{"prefetched_pages", "Pages read before a call asked for them",
-	 SUM_OF(TERMS_prefetched_pages), COUNTER, true, NULL, NULL},
+	 SUM_OF(TERMS_prefetched_pages), 0, COUNTER, true, NULL, NULL},
 	{"prefetch_origin_pages", "Prefetched pages, by what read them", SUM_OF(C_prefetched_sync),
-	 COUNTER, false, "origin", "sync"},
-	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_async), COUNTER, false, "origin",
+	 0, COUNTER, false, "origin", "sync"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_async), 0, COUNTER, false, "origin",
 	 "async"},
-	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_willneed), COUNTER, false, "origin",
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_willneed), 0, COUNTER, false, "origin",
 	 "willneed"},
-	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_readahead2), COUNTER, false, "origin",
-	 "readahead2"},
-	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_mmap_around), COUNTER, false, "origin",
-	 "mmap_around"},
-	{"prefetch_fate_pages", "Prefetched pages, by their fate", SUM_OF(C_used), COUNTER, false,
-	 "fate", "used"},
-	{"prefetch_fate_pages", NULL, SUM_OF(C_used_late), COUNTER, false, "fate", "used_late"},
-	{"prefetch_fate_pages", NULL, SUM_OF(C_evicted_unused), COUNTER, false, "fate",
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_readahead2), 0, COUNTER, false,
+	 "origin", "readahead2"},
+	{"prefetch_origin_pages", NULL, SUM_OF(C_prefetched_mmap_around), 0, COUNTER, false,
+	 "origin", "mmap_around"},
+	{"prefetch_fate_pages", "Prefetched pages, by their fate", SUM_OF(C_used), 0, COUNTER,
+	 false, "fate", "used"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_used_late), 0, COUNTER, false, "fate", "used_late"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_evicted_unused), 0, COUNTER, false, "fate",
 	 "evicted_unused"},
-	{"prefetch_fate_pages", NULL, SUM_OF(C_untracked), COUNTER, false, "fate", "untracked"},
+	{"prefetch_fate_pages", NULL, SUM_OF(C_untracked), 0, COUNTER, false, "fate", "untracked"},
 	{"prefetch_resident_unused_pages", "Prefetched pages in the cache that nobody has used yet",
-	 SUM_OF(C_resident_unused), GAUGE, false, NULL, NULL},
-	{"demand_pages", "Pages read because a call asked for them", SUM_OF(C_demand_pages),
+	 SUM_OF(C_resident_unused), 0, GAUGE, false, NULL, NULL},
+	{"demand_pages", "Pages read because a call asked for them", SUM_OF(C_demand_pages), 0,
 	 COUNTER, false, NULL, NULL},
-	{"written_pages", "Pages added to the cache by writes", SUM_OF(C_written_pages), COUNTER,
+	{"written_pages", "Pages added to the cache by writes", SUM_OF(C_written_pages), 0, COUNTER,
 	 false, NULL, NULL},
-	{"windows", "Readahead windows, by kind", SUM_OF(C_windows_sync), COUNTER, false, "kind",
+	{"windows", "Readahead windows, by kind", SUM_OF(C_windows_sync), 0, COUNTER, false, "kind",
 	 "sync"},
-	{"windows", NULL, SUM_OF(C_windows_async), COUNTER, false, "kind", "async"},
-	{"windows", NULL, SUM_OF(C_windows_forced), COUNTER, false, "kind", "forced"},
-	{"evicted_pages", "Pages that left the cache", SUM_OF(TERMS_evicted_pages), COUNTER, true,
-	 NULL, NULL},
+	{"windows", NULL, SUM_OF(C_windows_async), 0, COUNTER, false, "kind", "async"},
+	{"windows", NULL, SUM_OF(C_windows_forced), 0, COUNTER, false, "kind", "forced"},
+	{"evicted_pages", "Pages that left the cache", SUM_OF(TERMS_evicted_pages), 0, COUNTER,
+	 true, NULL, NULL},
 	{"eviction_cause_pages", "Pages that left the cache, by cause",
-	 SUM_OF(C_evicted_reclaim_kswapd), COUNTER, false, "cause", "reclaim_kswapd"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_direct), COUNTER, false, "cause",
+	 SUM_OF(C_evicted_reclaim_kswapd), 0, COUNTER, false, "cause", "reclaim_kswapd"},
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_direct), 0, COUNTER, false, "cause",
 	 "reclaim_direct"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_memcg), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_reclaim_memcg), 0, COUNTER, false, "cause",
 	 "reclaim_memcg"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontneed), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontneed), 0, COUNTER, false, "cause",
 	 "dontneed"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_drop_caches), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_drop_caches), 0, COUNTER, false, "cause",
 	 "drop_caches"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_truncate), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_truncate), 0, COUNTER, false, "cause",
 	 "truncate"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_direct_io), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_direct_io), 0, COUNTER, false, "cause",
 	 "direct_io"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_invalidate), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_invalidate), 0, COUNTER, false, "cause",
 	 "invalidate"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontcache), COUNTER, false, "cause",
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_dontcache), 0, COUNTER, false, "cause",
 	 "dontcache"},
-	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_other), COUNTER, false, "cause", "other"},
-	{"refaults", "Pages that came back after they had left the cache", SUM_OF(C_refaults),
+	{"eviction_cause_pages", NULL, SUM_OF(C_evicted_other), 0, COUNTER, false, "cause",
+	 "other"},
+	{"refaults", "Pages that came back after they had left the cache", SUM_OF(C_refaults), 0,
 	 COUNTER, true, NULL, NULL},
-	{"refault_misses", "Refaults that were misses of read calls", SUM_OF(C_refault_misses),
+	{"refault_misses", "Refaults that were misses of read calls", SUM_OF(C_refault_misses), 0,
 	 COUNTER, false, NULL, NULL},
-	{"faults", "Page faults of file mappings, by kind", SUM_OF(C_faults_major), COUNTER, false,
-	 "kind", "major"},
-	{"faults", NULL, SUM_OF(C_faults_minor), COUNTER, false, "kind", "minor"},
-	{"stall_seconds", "Time that tasks slept until a page was read", SUM_OF(C_stall_ns),
+	{"faults", "Page faults of file mappings, by kind", SUM_OF(C_faults_major), 0, COUNTER,
+	 false, "kind", "major"},
+	{"faults", NULL, SUM_OF(C_faults_minor), 0, COUNTER, false, "kind", "minor"},
+	{"stall_seconds", "Time that tasks slept until a page was read", SUM_OF(C_stall_ns), 0,
 	 COUNTER_NS, true, NULL, NULL},
-	{"stalls", "Sleeps until a page was read", SUM_OF(C_stalls), COUNTER, true, NULL, NULL},
+	{"stalls", "Sleeps until a page was read", SUM_OF(C_stalls), 0, COUNTER, true, NULL, NULL},
 };
 enum { NR_LINES = sizeof(lines) / sizeof(lines[0]) };
 
@@ -117,6 +138,20 @@ struct metrics {
 	struct past *past;
 	size_t nr, room;
 };
+
+size_t metrics_losses(const struct loss_counts *lost, bool births,
+		      struct metrics_loss ret[METRICS_LOSSES])
+{
+	const struct metrics_loss losses[METRICS_LOSSES] = {
+		{"files", lost->map_full},	    {"page_state", lost->chunk_full},
+		{"names", lost->ring_drops},	    {"tasks", lost->state_drops},
+		{"refaults", lost->ghosts_dropped}, {"advice", lost->advice_full},
+		{"cgroups", lost->births_dropped},
+	};
+
+	memcpy(ret, losses, sizeof(losses));
+	return births ? METRICS_LOSSES : METRICS_LOSSES - 1;
+}
 
 struct metrics *metrics_new(void)
 {
@@ -212,7 +247,7 @@ static int write_value(struct metrics *m, FILE *out, const char *name, enum kind
 	if (!series)
 		return -ENOMEM;
 	fprintf(out, "%s ", series);
-	if (kind == GAUGE) {
+	if (kind == GAUGE || kind == INFO) {
 		free(series);
 	} else {
 		past = past_of(m, series);
@@ -229,15 +264,34 @@ static int write_value(struct metrics *m, FILE *out, const char *name, enum kind
 	return 0;
 }
 
-static void write_head(FILE *out, const char *name, const char *help, enum kind kind)
+static const char *const suffixes[] = {"_total", "_total", "", "_info"};
+
+/* In OpenMetrics a family is named without its suffix, and its name ends with its unit. */
+static void write_head(FILE *out, const char *name, const char *help, enum kind kind,
+		       enum metrics_format format)
 {
-	fprintf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
-		kind == GAUGE ? "gauge" : "counter");
+	static const char *const types[] = {"counter", "counter", "gauge", "info"};
+	static const char *const units[] = {"seconds", "bytes", "pages"};
+	const char *type = types[kind], *last;
+	int len = (int)strlen(name);
+
+	if (format == METRICS_TEXT && kind == INFO)
+		type = types[GAUGE];
+	if (format == METRICS_OPEN)
+		len -= (int)strlen(suffixes[kind]);
+	fprintf(out, "# HELP %.*s %s.\n# TYPE %.*s %s\n", len, name, help, len, name, type);
+	if (format == METRICS_TEXT)
+		return;
+	last = memrchr(name, '_', (size_t)len);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i]) == (size_t)(name + len - last - 1) &&
+		    !strncmp(last + 1, units[i], strlen(units[i])))
+			fprintf(out, "# UNIT %.*s %s\n", len, name, units[i]);
 }
 
 /* A family that begins with its first series. */
 struct family {
-	struct metrics *m;
+	enum metrics_format format;
 	FILE *out;
 	const char *name, *help;
 	enum kind kind;
@@ -245,21 +299,22 @@ struct family {
 	int ret;
 };
 
-static void add(struct family *f, struct opt_i64 value, const struct label *labels, size_t nr)
+static void add(struct family *f, struct metrics *m, struct opt_i64 value,
+		const struct label *labels, size_t nr)
 {
 	if (!value.known)
 		return;
 	if (!f->begun)
-		write_head(f->out, f->name, f->help, f->kind);
+		write_head(f->out, f->name, f->help, f->kind, f->format);
 	f->begun = true;
 	if (!f->ret)
-		f->ret = write_value(f->m, f->out, f->name, f->kind, labels, nr, value.value);
+		f->ret = write_value(m, f->out, f->name, f->kind, labels, nr, value.value);
 }
 
 static void add_of_mount(struct family *f, const struct metrics_job *job, const char *mount,
 			 const struct counts *counts, const struct line *line)
 {
-	add(f, counts_sum(counts, line->terms),
+	add(f, job->past, counts_sum(counts, line->terms),
 	    (struct label[]){{"manager", job->manager}, {"jobid", job->jobid}, {"mount", mount}},
 	    3);
 }
@@ -293,16 +348,22 @@ static void add_mounts(struct family *f, const struct metrics_job *job, const st
 		add_of_mount(f, job, "", &rest, line);
 }
 
-static int write_line_family(struct metrics *m, const struct metrics_node *node, FILE *out,
+static struct opt_i64 value_of(const struct metrics_job *job, const struct line *line)
+{
+	if (line->terms)
+		return counts_sum(&job->counts, line->terms);
+	return *(const struct opt_i64 *)((const char *)job + line->offset);
+}
+
+static int write_line_family(const struct metrics_node *node, enum metrics_format format, FILE *out,
 			     size_t *at)
 {
 	const struct line *first = &lines[*at];
 	char name[64];
-	struct family f = {.m = m, .out = out, .name = name, .help = first->help};
+	struct family f = {.format = format, .out = out, .name = name, .help = first->help};
 
 	f.kind = first->kind;
-	snprintf(name, sizeof(name), "cachemon_job_%s%s", first->family,
-		 first->kind == GAUGE ? "" : "_total");
+	snprintf(name, sizeof(name), "cachemon_job_%s%s", first->family, suffixes[first->kind]);
 	for (; *at < NR_LINES && !strcmp(lines[*at].family, first->family); ++*at)
 		for (size_t j = 0; j < node->nr_jobs; j++) {
 			const struct metrics_job *job = &node->jobs[j];
@@ -311,7 +372,7 @@ static int write_line_family(struct metrics *m, const struct metrics_node *node,
 			if (line->by_mount)
 				add_mounts(&f, job, line);
 			else
-				add(&f, counts_sum(&job->counts, line->terms),
+				add(&f, job->past, value_of(job, line),
 				    (struct label[]){{"manager", job->manager},
 						     {"jobid", job->jobid},
 						     {line->label, line->value}},
@@ -320,74 +381,91 @@ static int write_line_family(struct metrics *m, const struct metrics_node *node,
 	return f.ret;
 }
 
-static int write_jobs(struct metrics *m, const struct metrics_node *node, FILE *out)
+static int write_info(const struct metrics_node *node, enum metrics_format format, FILE *out)
 {
-	struct family info = {.m = m, .out = out, .name = "cachemon_job_info", .kind = GAUGE};
-	struct family running = {.m = m, .out = out, .name = "cachemon_job_running", .kind = GAUGE};
-	struct family processes = {
-		.m = m, .out = out, .name = "cachemon_job_processes", .kind = GAUGE};
-	struct family cpu = {
-		.m = m, .out = out, .name = "cachemon_job_cpu_seconds_total", .kind = COUNTER_NS};
-	const struct opt_i64 one = {1, true};
+	struct family f = {.format = format, .out = out, .name = "cachemon_job_info", .kind = INFO};
 
-	info.help = "The user and the name of a job";
-	running.help = "1 while the job is watched, 0 when it has ended";
-	processes.help = "Running processes of the job";
-	cpu.help = "CPU time of the job";
-	/* The lines of a family follow each other, so the jobs are visited for each. */
-	for (size_t i = 0; i < node->nr_jobs; i++)
-		add(&info, one,
-		    (struct label[]){{"manager", node->jobs[i].manager},
-				     {"jobid", node->jobs[i].jobid},
-				     {"user", node->jobs[i].user},
-				     {"name", node->jobs[i].name},
-				     {"step", node->jobs[i].step},
-				     {"partition", node->jobs[i].partition}},
+	f.help = "The user and the name of a job";
+	for (size_t i = 0; i < node->nr_jobs; i++) {
+		const struct metrics_job *job = &node->jobs[i];
+
+		add(&f, job->past, (struct opt_i64){1, !job->rest},
+		    (struct label[]){{"manager", job->manager},
+				     {"jobid", job->jobid},
+				     {"user", job->user},
+				     {"name", job->name},
+				     {"step", job->step},
+				     {"partition", job->partition}},
 		    6);
-#define FOR_JOBS(family, expression)                                                               \
-	for (size_t i = 0; i < node->nr_jobs; i++) {                                               \
-		const struct metrics_job *job = &node->jobs[i];                                    \
-		add(family, expression,                                                            \
-		    (struct label[]){{"manager", job->manager}, {"jobid", job->jobid}}, 2);        \
 	}
-	FOR_JOBS(&running, ((struct opt_i64){job->running, true}))
-	FOR_JOBS(&processes, job->processes)
-	FOR_JOBS(&cpu, job->cpu_ns)
-#undef FOR_JOBS
-	return info.ret | running.ret | processes.ret | cpu.ret ? -ENOMEM : 0;
+	return f.ret;
 }
 
-static int write_own(struct metrics *m, const struct metrics_node *node, FILE *out)
+/* The facts of the collector without labels. */
+static int write_node(const struct metrics_node *node, enum metrics_format format, FILE *out)
 {
-	struct family build = {.m = m, .out = out, .name = "cachemon_build_info", .kind = GAUGE};
-	struct family live = {.m = m, .out = out, .name = "cachemon_probe_live", .kind = GAUGE};
-	struct family losses = {.m = m, .out = out, .name = "cachemon_losses_total"};
-	struct family cpu = {
-		.m = m, .out = out, .name = "cachemon_cpu_seconds_total", .kind = COUNTER_NS};
+	const struct {
+		const char *name, *help;
+		struct opt_i64 value;
+	} gauges[] = {
+		{"cachemon_resident_bytes", "Memory that the collector itself has in RAM",
+		 node->resident_bytes},
+		{"cachemon_jobs", "Jobs that are watched now", node->nr_watched},
+	};
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+		struct family f = {.format = format,
+				   .out = out,
+				   .name = gauges[i].name,
+				   .help = gauges[i].help,
+				   .kind = GAUGE};
+
+		add(&f, node->past, gauges[i].value, NULL, 0);
+		ret = f.ret ? f.ret : ret;
+	}
+	return ret;
+}
+
+static int write_own(const struct metrics_node *node, enum metrics_format format, FILE *out)
+{
+	struct family build = {
+		.format = format, .out = out, .name = "cachemon_build_info", .kind = INFO};
+	struct family live = {
+		.format = format, .out = out, .name = "cachemon_probe_live", .kind = GAUGE};
+	struct family losses = {.format = format, .out = out, .name = "cachemon_losses_total"};
+	struct family cpu = {.format = format,
+			     .out = out,
+			     .name = "cachemon_cpu_seconds_total",
+			     .kind = COUNTER_NS};
 
 	build.help = "The version of cachemon";
 	live.help = "1 if this role of the probes is attached, 0 if it is not";
 	losses.help = "Events that were not recorded, by kind";
 	cpu.help = "CPU time that measuring takes: probes in the jobs, and the collector itself";
-	add(&build, (struct opt_i64){1, true}, (struct label[]){{"version", node->version}}, 1);
+	add(&build, node->past, (struct opt_i64){1, true},
+	    (struct label[]){{"version", node->version}}, 1);
 	for (size_t i = 0; i < node->nr_probes; i++)
-		add(&live, (struct opt_i64){node->probes[i].live, true},
+		add(&live, node->past, (struct opt_i64){node->probes[i].live, true},
 		    (struct label[]){{"role", node->probes[i].role}}, 1);
 	for (size_t i = 0; i < node->nr_losses; i++)
-		add(&losses, (struct opt_i64){(int64_t)node->losses[i].count, true},
+		add(&losses, node->past, (struct opt_i64){(int64_t)node->losses[i].count, true},
 		    (struct label[]){{"kind", node->losses[i].kind}}, 1);
-	add(&cpu, node->probe_cpu_ns, (struct label[]){{"kind", "probes"}}, 1);
-	add(&cpu, node->collector_cpu_ns, (struct label[]){{"kind", "collector"}}, 1);
-	return build.ret | live.ret | losses.ret | cpu.ret ? -ENOMEM : 0;
+	add(&cpu, node->past, node->probe_cpu_ns, (struct label[]){{"kind", "probes"}}, 1);
+	add(&cpu, node->past, node->collector_cpu_ns, (struct label[]){{"kind", "collector"}}, 1);
+	return build.ret | live.ret | losses.ret | cpu.ret ? -ENOMEM
+							   : write_node(node, format, out);
 }
 
-int metrics_write(struct metrics *m, const struct metrics_node *node, FILE *out)
+int metrics_write(const struct metrics_node *node, enum metrics_format format, FILE *out)
 {
-	int ret = write_own(m, node, out);
+	int ret = write_own(node, format, out);
 
 	if (!ret)
-		ret = write_jobs(m, node, out);
+		ret = write_info(node, format, out);
 	for (size_t at = 0; !ret && at < NR_LINES;)
-		ret = write_line_family(m, node, out, &at);
+		ret = write_line_family(node, format, out, &at);
+	if (format == METRICS_OPEN)
+		fputs("# EOF\n", out);
 	return ret;
 }

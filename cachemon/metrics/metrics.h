@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the figures of jobs in the text format of Prometheus (version 0.0.4). Owns the families,
- * the labels and their escapes. A series is absent if its figure was not measured, no series
- * appears twice, and a counter never falls: a correction downwards waits until the count has passed
- * the value written before. Knows neither files nor HTTP.
+ * Writes the figures of jobs in the text format of Prometheus (version 0.0.4) or in
+ * OpenMetrics 1.0. Owns the families, the labels and their escapes. A series is absent if its
+ * figure was not measured, no series appears twice, and a counter never falls: a correction
+ * downwards waits until the count has passed the value written before. Knows neither files nor
+ * HTTP.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -22,14 +23,24 @@ struct metrics_mount {
 	struct counts counts;
 };
 
+enum metrics_resource { METRICS_CPU, METRICS_MEMORY, METRICS_IO, METRICS_RESOURCES };
+
+enum metrics_format { METRICS_TEXT, METRICS_OPEN };
+
+/* The values written before of some series. */
+struct metrics;
+
 struct metrics_job {
 	/* Any bytes. Series have these two, cachemon_job_info also the others. NULL: none. */
 	const char *manager, *jobid;
 	const char *user, *name, *step, *partition;
-	bool running;
+	struct metrics *past;
+	bool rest; /* not a job, but the sums of others */
 	struct counts counts;
-	struct opt_i64 cpu_ns;
+	struct opt_i64 running, cpu_ns;
 	struct opt_i64 processes; /* still running */
+	struct opt_i64 limit_bytes, usage_bytes, cache_bytes;
+	struct opt_i64 pressure_ns[METRICS_RESOURCES];
 	const struct metrics_mount *mounts;
 	size_t nr_mounts;
 };
@@ -51,18 +62,22 @@ struct metrics_node {
 	size_t nr_probes;
 	const struct metrics_loss *losses;
 	size_t nr_losses;
-	struct opt_i64 probe_cpu_ns, collector_cpu_ns;
+	struct opt_i64 probe_cpu_ns, collector_cpu_ns, resident_bytes;
+	struct opt_i64 nr_watched;
+	struct metrics *past;
 	const struct metrics_job *jobs;
 	size_t nr_jobs;
 };
 
-/* The values written before. */
-struct metrics;
+/* By kind; births: those of cgroups are received. Returns how many there are. */
+enum { METRICS_LOSSES = 7 };
+size_t metrics_losses(const struct loss_counts *lost, bool births,
+		      struct metrics_loss ret[METRICS_LOSSES]);
 
 /* NULL: no memory. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 /* 0, or -ENOMEM: something is missing in the text. Errors of out are the caller's. */
-int metrics_write(struct metrics *m, const struct metrics_node *node, FILE *out);
+int metrics_write(const struct metrics_node *node, enum metrics_format format, FILE *out);
 
 #endif

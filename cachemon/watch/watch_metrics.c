@@ -13,8 +13,6 @@
 /* A scraper does not look more often, and each time costs a rename. */
 #define EVERY_NS 1000000000ULL
 
-enum { LOSSES = 6 };
-
 struct watch_metrics {
 	struct metrics *metrics;
 	uint64_t written_ns; /* CLOCK_MONOTONIC */
@@ -24,18 +22,6 @@ struct watch_metrics {
 static const char *name_of(const struct watch_run *run)
 {
 	return run->o->job ?: run->selector.name;
-}
-
-/* Pids and paths would make a series for each run. */
-static const char *id_of(const struct watch_run *run)
-{
-	static const char *const without[] = {"command", "pid", "cgroup"};
-	const struct selector_identity *is = &run->selector.identity;
-
-	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
-		if (strcmp(is->kind, without[i]) == 0)
-			return name_of(run);
-	return is->id ?: name_of(run);
 }
 
 /* Only counts taken all the time: an estimate or a lower bound is not a counter. */
@@ -59,25 +45,19 @@ static struct opt_i64 known_if_positive(int64_t value)
 static int write_metrics(struct watch_run *run, const struct sample *s, bool last, FILE *out)
 {
 	const struct ledger_job *job = ledger_job(run->ledger, JOB_WATCHED);
-	const struct loss_counts *lost = &s->losses;
-	struct metrics_loss losses[LOSSES] = {
-		{"files", lost->map_full},
-		{"page_state", lost->chunk_full},
-		{"names", lost->ring_drops},
-		{"tasks", lost->state_drops},
-		{"refaults", lost->ghosts_dropped},
-		{"advice", lost->advice_full + ledger_advice_lost(run->ledger)},
-	};
+	struct loss_counts lost = s->losses;
+	struct metrics_loss losses[METRICS_LOSSES];
 	struct metrics_probe probes[ROLE_NR];
 	size_t nr = ledger_nr_filesystems(run->ledger);
 	struct metrics_mount *mounts = calloc(nr, sizeof(*mounts));
 	struct metrics_job of = {
 		.manager = run->selector.identity.kind,
-		.jobid = id_of(run),
+		.jobid = selector_label(&run->selector, name_of(run)),
 		.name = name_of(run),
 		.step = run->selector.identity.step,
 		.partition = run->selector.identity.partition,
-		.running = !last,
+		.past = run->metrics->metrics,
+		.running = {!last, true},
 		.cpu_ns = {(int64_t)job->facts.cpu_ns, true},
 		.processes = {(int64_t)job->facts.alive, true},
 		.mounts = mounts,
@@ -88,9 +68,9 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		.probes = probes,
 		.nr_probes = ROLE_NR,
 		.losses = losses,
-		.nr_losses = LOSSES,
 		.probe_cpu_ns = known_if_positive(s->cost.probe_cpu_ns),
 		.collector_cpu_ns = {s->cost.collector_cpu_ns, true},
+		.past = run->metrics->metrics,
 		.jobs = &of,
 		.nr_jobs = 1,
 	};
@@ -100,6 +80,8 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 
 	if (!mounts)
 		return -ENOMEM;
+	lost.advice_full += ledger_advice_lost(run->ledger);
+	node.nr_losses = metrics_losses(&lost, false, losses);
 	if (uid >= 0) {
 		invoker_user_name((uid_t)uid, user, sizeof(user));
 		of.user = user;
@@ -114,7 +96,7 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 		take_counts(run, &f->total, &mounts[i].counts);
 	}
 	take_counts(run, &job->total, &of.counts);
-	r = metrics_write(run->metrics->metrics, &node, out);
+	r = metrics_write(&node, METRICS_TEXT, out);
 	free(mounts);
 	return r;
 }

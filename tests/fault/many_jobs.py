@@ -17,9 +17,14 @@ from faultlib.watch import BOUND_S  # noqa: E402
 
 part = Part("many_jobs", __doc__)
 
-# The helper's exit status if the kernel evicted pages of its own accord.
+# The helper's exit status if the kernel evicted pages of its own accord or skipped programs.
 DISTURBED, ATTEMPTS = 75, 5
 HIERARCHIES = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
+
+
+def helper(case):
+    """It counts the waits for running programs."""
+    return case.helper("many_jobs", "-Wl,--wrap=grace_wait", *capture_flags(case.cachemon))
 
 
 def directories(case):
@@ -38,7 +43,7 @@ def directories(case):
 
 @part.case("jobs that share pages and blocks, a slot that is used again, eight jobs at once")
 def shared(case):
-    program, places = case.helper("many_jobs", *capture_flags(case.cachemon)), directories(case)
+    program, places = helper(case), directories(case)
     for _ in range(ATTEMPTS):
         done = subprocess.run([program, case.dir, *places], capture_output=True, text=True, check=False,
                               timeout=BOUND_S)
@@ -50,7 +55,7 @@ def shared(case):
 
 @part.case("programs that can count only one job: refused in a line")
 def refused(case):
-    program = case.helper("many_jobs", *capture_flags(case.cachemon))
+    program = helper(case)
     done = subprocess.run([program, case.dir, *directories(case)], capture_output=True, text=True,
                           check=False, timeout=BOUND_S, env={**os.environ, "CACHEMON_PROBES": "probe"})
     lines = done.stderr.splitlines()

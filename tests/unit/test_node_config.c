@@ -59,6 +59,7 @@ static void check_defaults(const struct node_config *c)
 	assert_int_equal(c->retention.quarters_ns, DAY);
 	assert_null(c->metrics.textfile_directory);
 	assert_int_equal(c->metrics.listen.ss_family, 0);
+	assert_null(c->metrics.web_config);
 	assert_string_equal(c->socket.path, "/run/cachemon/socket");
 	assert_null(c->socket.admin_group);
 }
@@ -86,7 +87,7 @@ static void test_values(void **state)
 	     "jobs:\n  kinds: [unit]\n  include: [\"unit:a*\", 'unit:b?']\n  exclude:\n"
 	     "    - unit:ab\n"
 	     "retention: {age: none, size: 500M}\nrollup: {minutes: 2h, quarters: 2h}\n"
-	     "metrics:\n  textfile_directory: /m\n  listen: 127.0.0.1:9752\n"
+	     "metrics:\n  textfile_directory: /m\n  listen: 127.0.0.1:9752\n  web_config: /w\n"
 	     "socket:\n  admin_group: adm\n",
 	     &c);
 	assert_string_equal(c.database, "/data/a b.db");
@@ -99,6 +100,7 @@ static void test_values(void **state)
 	assert_int_equal(c.retention.size_bytes, 500 << 20);
 	assert_int_equal(c.retention.minutes_ns, 7200 * SECOND);
 	assert_string_equal(c.metrics.textfile_directory, "/m");
+	assert_string_equal(c.metrics.web_config, "/w");
 	assert_int_equal(v4->sin_family, AF_INET);
 	assert_int_equal(ntohs(v4->sin_port), 9752);
 	assert_int_equal(ntohl(v4->sin_addr.s_addr), 0x7f000001);
@@ -145,9 +147,12 @@ static void test_fixed(void **state)
 	good("interval: 11s\n", &now);
 	assert_string_equal(node_config_fixed(&started, &now).names, "interval");
 	node_config_free(&now);
-	good("database: /a\ninterval: 11s\nsocket: {path: /b}\n", &now);
+	good("database: /a\ninterval: 11s\nsocket: {path: /b}\nmetrics: {textfile_directory: /c, "
+	     "listen: \"[::1]:1\", web_config: /d}\n",
+	     &now);
 	assert_string_equal(node_config_fixed(&started, &now).names,
-			    "database, interval, socket.path");
+			    "database, interval, socket.path, metrics.textfile_directory, "
+			    "metrics.listen, metrics.web_config");
 	assert_string_equal(node_config_fixed(&now, &now).names, "");
 	node_config_free(&now);
 	node_config_free(&started);
