@@ -549,7 +549,9 @@ int node_sample(struct node *n, struct errtext *err)
 	int r = sample(n, false, err), room = sampler_make_room(n->sampler), kept;
 
 	if (!r && room)
-		r = errtext_set(err, room, "cannot make room in the page state: %s",
+		r = errtext_set(err, room,
+				"cannot remove pages from the full kernel map, so new pages may be "
+				"untracked: %s",
 				strerror(-room));
 	kept = keep_policy(n, r ? &why : err);
 	return r ? r : kept;

@@ -145,7 +145,10 @@ int node_client_map(int fd, struct db_image *ret, struct errtext *err)
 
 	close(fd);
 	if (e == -EPERM)
-		return errtext_set(err, e, "the daemon's file of rows is not sealed");
+		return errtext_set(err, e,
+				   "the daemon sent rows that can still change, so "
+				   "they were not read; restart it with this version "
+				   "of cachemon");
 	return e ? errtext_set(err, e, "cannot open the rows of the daemon: %s", strerror(-e)) : 0;
 }
 

@@ -197,7 +197,7 @@ static int rejects_open_file(const struct world *w)
 		return 1;
 	if (node_client_map(reply.fd, &image, &err) != -EPERM)
 		return 2;
-	return fcntl(reply.fd, F_GETFD) < 0 && strstr(err.text, "not sealed") ? 0 : 3;
+	return fcntl(reply.fd, F_GETFD) < 0 && strstr(err.text, "can still change") ? 0 : 3;
 }
 
 /* A file that its writer could change below the reader. */
