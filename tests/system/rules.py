@@ -195,7 +195,9 @@ class Run:
             for row in rows:
                 check_row(name, row)
                 self.put("temp.analysis_finding", job_id=row["job_id"], id=name,
-                         severity=row["severity"], confidence=row["confidence"])
+                         severity=row["severity"], confidence=row["confidence"],
+                         gain_s=row["gain_value"] if row["gain_unit"] == "s" else None,
+                         gain_cause=row["gain_cause"])
             if rows:
                 found[name] = rows
         return found
@@ -547,6 +549,22 @@ def small_files_are_no_random_reads():
         [f"found {sorted(found)}, in doubt {run.doubts}"]
 
 
+def one_wait_has_one_cause():
+    """Data read once is a symptom of what makes each read wait, if that explains most of the waiting."""
+    small = {**COLD, "files": 1000, "windows_forced": 0, "windows_sync": 42000}
+    wrong = []
+    for what, counters, pattern, ids, causes in (
+            ("random", {**COLD, "lookups": 42000}, "random", {"first-touch-only", "one-read-at-a-time"}, {"one-by-one"}),
+            ("small files at random", {**small, "lookups": 42000}, "random",
+             {"first-touch-only", "one-read-at-a-time", "small-files"}, {"one-by-one"}),
+            ("in order", {**COLD, "lookups": 42000}, "sequential", {"first-touch-only"}, {"first-touch"})):
+        found = Run().job({"/d": counters}).machine().pattern(pattern).views().find()
+        got = {row["gain_cause"] for name in ids for row in found.get(name, [{"gain_cause": "not found"}])}
+        if got != causes:
+            wrong.append(f"{what}: {got}")
+    return wrong
+
+
 def random_reads_are_one_finding():
     """Files of several directories are one finding of the job, which needs its share of the time."""
     counters = {**COLD, "stall_ns": 15 * SECOND}
@@ -769,6 +787,7 @@ def main():
         ("random-with-readahead: its sentence", what_is_read_again_is_not_random),
         ("one-read-at-a-time: of one task at random", one_at_a_time),
         ("one-read-at-a-time: small files read whole", small_files_are_no_random_reads),
+        ("first-touch-only, small-files, one-read-at-a-time: one cause", one_wait_has_one_cause),
         ("one-read-at-a-time: in several directories", random_reads_are_one_finding),
         ("readahead-too-small, readahead-too-large: the device's window", device_has_that_window),
         ("too-little-data: beside nothing", little_is_said_alone),
