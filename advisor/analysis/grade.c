@@ -208,10 +208,12 @@ static void grade_overall(const struct grade_input *in, struct grade g[GRADE_NR]
 	struct grade *all = &g[GRADE_OVERALL];
 	double sum = 0;
 	double weight = 0;
-	/* Waiting is the most that the others can cost, so without it they do not count. */
-	double rest = g[GRADE_STALL].score.known
-			      ? fmin(1, (1 - g[GRADE_STALL].score.value) / WAIT_FULL)
-			      : 1;
+	/* The job's waiting is the most that the others can cost, so without it they do not count.
+	 */
+	struct opt_f64 waits =
+		grade_stall_share(in->job_stall_ns, in->job_stall_ns, in->wall_ns, in->cpu_ns);
+	double rest =
+		g[GRADE_STALL].score.known && waits.known ? fmin(1, waits.value / WAIT_FULL) : 1;
 	int n = snprintf(all->formula, sizeof(all->formula), "mean of");
 
 	for (int i = GRADE_HITS; i < GRADE_NR; i++) {

@@ -109,6 +109,9 @@ static void test_by_hand(void **state)
 	assert_score(&bound, GRADE_OVERALL, (0.02 * 0.6 + 0.02 * 0 + 0.4 * 0.99) / 0.44);
 	bound.stall_ns = bound.job_stall_ns = known(1e9);
 	assert_score(&bound, GRADE_OVERALL, (0.2 * 0.6 + 0.2 * 0 + 0.4 * 0.9) / 0.8);
+	/* A directory of a job that waits elsewhere: the rest counts in full. */
+	bound.stall_ns = known(0);
+	assert_score(&bound, GRADE_OVERALL, (0.2 * 0.6 + 0.2 * 0 + 0.4 * 1) / 0.8);
 	/* Ten refaults do not harm a job with a million lookups. */
 	bound.lookups = known(1e6);
 	bound.added_pages = known(12);
