@@ -217,7 +217,8 @@ static int put_all(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
 	return doc_end(&d) == -ENOMEM ? errtext_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int show(int (*put)(void *arg, FILE *out, FILE *looks_like, struct errtext *err), void *arg)
+static int show_paged(int (*put)(void *arg, FILE *out, FILE *looks_like, struct errtext *err),
+		      void *arg)
 {
 	struct errtext err;
 
@@ -281,7 +282,7 @@ static int explain_id(const struct rule_set *s, const struct options *o)
 
 	if (!e.rule && !e.note)
 		return refuse_id(s, o->id);
-	return show(put_explained, &e);
+	return show_paged(put_explained, &e);
 }
 
 static int load_rules(const struct options *o, struct rule_set *ret_set, struct errtext *err)
@@ -343,7 +344,7 @@ int cmd_explain(int argc, char **argv)
 	}
 	for (size_t i = 0; i < set.nr_problems; i++)
 		cmd_print_rule_problem(&problems, set.problems[i]);
-	status = o.id ? explain_id(&set, &o) : show(put_all, &set);
+	status = o.id ? explain_id(&set, &o) : show_paged(put_all, &set);
 	rule_set_free(&set);
 	return status == EXIT_DONE && problems ? EXIT_FAILED : status;
 }

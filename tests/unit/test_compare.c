@@ -159,7 +159,7 @@ static void names_of_runs(void **state)
 	fixture_sql(f, "UPDATE run SET uuid = '7777aaaa-' || id");
 	refused(f, "7777aaaa", "1", NULL, "several runs begin");
 	refused(f, "7777aaaa-3", "1", NULL, "no run '7777aaaa-3'");
-	/* Digits alone are a number, and a short beginning is none. */
+	/* Digits alone are a number, and a short beginning is refused. */
 	fixture_sql(f, "UPDATE run SET uuid = '77777777-' || id");
 	refused(f, "77", "1", NULL, "no run '77'");
 	refused(f, "77777777", "1", NULL, "no run '77777777'");
