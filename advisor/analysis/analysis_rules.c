@@ -44,7 +44,7 @@ static bool is_judged(void *arg, int64_t job_id)
 	return false;
 }
 
-/* What would gain less than the floor is no doubt: it changes no answer. */
+/* A finding that would gain less than the floor raises no doubt: it changes no answer. */
 static void add_doubt(void *arg, const struct finding *in_doubt, const char *reason)
 {
 	struct run *r = arg;

@@ -33,8 +33,8 @@ static void begin_epoch(struct model_epochs *e, const struct moment *m, struct b
 		.name = name, .start_ns = m->at_ns, .cpu_ns = m->cpu_ns, .counts = m->total};
 }
 
-/* The counts up to here, minus those at its start. What an epoch did that ended before its mark was
- * taken is in the counts of the one before. */
+/* The counts up to here, minus those at its start. If an epoch ended before its mark was
+ * taken, its reads are in the counts of the one before. */
 static void end_epoch(const struct model *m, struct model_epochs *e, const struct moment *start,
 		      const struct moment *end)
 {

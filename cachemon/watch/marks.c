@@ -328,7 +328,7 @@ void marks_set(struct marks *m, const struct sample *s, uint64_t read_on_ns,
 		mark->total = *total;
 		mark->cpu_ns = cpu_ns;
 	}
-	/* What was there then was read; the rest came later. */
+	/* All lines of that time were read; the rest came later. */
 	m->empty_ns = m->looked_ns;
 }
 

@@ -10,7 +10,7 @@
 -- param min_first_share = 0.9 ratio -- of the lookups needed a page that was not cached before
 -- param max_refault_share = 0.02 ratio -- of the pages brought in had been cached before
 -- param min_pages = 4096 pages -- brought in; 16 MiB of 4 KiB pages
--- param min_explained_share = 0.5 ratio -- of the waiting: another finding that gains so much names its cause
+-- param min_explained_share = 0.5 ratio -- of the waiting: what saves it is the cause
 -- param low_stall_share = 0.2 ratio -- of the wall time
 -- param medium_stall_share = 0.4 ratio -- of the wall time
 WITH fetched AS (
@@ -40,8 +40,8 @@ SELECT
 	w.stall_wall_s AS gain_value,
 	iif(w.stall_wall_s IS NULL, NULL, 's') AS gain_unit,
 	iif(w.stall_wall_s IS NULL, NULL, 'bound') AS gain_method,
-	-- All waits are for first reads, so a finding that saves most of them has the remedy. Fewer calls
-	-- save CPU time instead.
+	-- All waits are for first reads, so a finding that saves most of them has the remedy. Fewer
+	-- calls save CPU time instead.
 	iif(w.stall_wall_s IS NULL, NULL, coalesce((SELECT o.gain_cause FROM v_finding o
 		WHERE o.job_id = j.job_id AND o.severity <> 'info' AND o.id <> 'small-reads'
 			AND o.gain_s >= :min_explained_share * w.stall_wall_s

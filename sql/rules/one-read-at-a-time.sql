@@ -7,19 +7,19 @@
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param max_async_share = 0.05 ratio -- of the windows: below it, counters are enough
--- param min_by_chance = 32 pages -- that random reads would read again by chance: fewer show nothing
+-- param min_by_chance = 32 pages -- that random reads would read again by chance: fewer: unknown
 -- param max_chance_factor = 2 times -- between the pages read again and that number
--- param min_file_waits = 16 waits -- in a file of which only counters are known: fewer are for reading it whole
+-- param min_file_waits = 16 waits -- in a file without a trace: fewer are for reading it whole
 -- param counted_confidence = 0.7 ratio -- of the finding, if only counters show it
--- param min_stall_share = 0.2 ratio -- of the wall time, spent waiting for files that are read at random
+-- param min_stall_share = 0.2 ratio -- of the wall time, waiting for files read at random
 -- param high_share = 0.5 ratio -- of the wall time
 -- param min_waits = 256 waits -- fewer are typical of a program's start
 -- param max_tasks = 1.05 tasks -- running or waiting, on average
 -- param depth = 8 requests -- in flight: most SSDs answer that many in about the time of one
 WITH looked AS (
 	SELECT f.*, coalesce(f.pattern_confidence >= :min_confidence, FALSE) AS shown,
-		-- Pages read again, and about as many as random reads of the whole file read again by chance:
-		-- L - N (1 - exp(-L / N)). Reads at a stride return to no page.
+		-- Pages read again, and about as many as random reads of the whole file read again by
+		-- chance: L - N (1 - exp(-L / N)). Reads at a stride return to no page.
 		f.hits - f.all_used AS again,
 		1.0 * f.lookups * f.lookups / (2 * f.size_pages + f.lookups) AS by_chance,
 		f.windows_async <= :max_async_share * (f.windows_sync + f.windows_async + f.windows_forced) AS unread_ahead

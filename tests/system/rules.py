@@ -418,7 +418,7 @@ def null_adds_nothing(name, make):
 
 
 def uncertain_is_said(uncertain, second_opinion):
-    """If the methods disagree, or there is none, the finding says so."""
+    """If the methods disagree, or are missing, the finding says so."""
     run = with_curve(Run().job({"/d": LOOP}).machine(), uncertain, second_opinion)
     row = run.views().find()["cache-too-small"][0]
     wrong = [] if "uncertain" in row["summary"] else [f"says: {row['summary']}"]
@@ -506,8 +506,8 @@ def one_at_a_time():
         run = Run().job({"/d": counters}, cpu_s=cpu_s).machine().pattern(pattern)
         if ("one-read-at-a-time" in run.views().find()) != found:
             wrong.append(f"{what}: found is {not found}")
-    # Counters alone show it where random reads return to pages as often as chance makes them: 20,000
-    # draws of 262,144 pages return to 743 on average. Without readahead, as after advice or by the
+    # Counters alone show it where random reads return to pages as often as chance makes them:
+    # 20,000 draws of 262,144 pages return to 743 on average. Without readahead, as after advice or by the
     # device's setting, any reads have the same windows. Other orders return to none, or to all.
     wanted = (("at random, no windows of reads", 20000, 740, (0, 0, 19260), True),
               ("at random, read ahead now and then", 20000, 740, (19260, 200, 0), True),
@@ -550,7 +550,7 @@ def small_files_are_no_random_reads():
 
 
 def one_wait_has_one_cause():
-    """Data read once is a symptom of what makes each read wait, if that explains most of the waiting."""
+    """Data read once is a symptom of what makes each read wait, if that explains most waits."""
     small = {**COLD, "files": 1000, "windows_forced": 0, "windows_sync": 42000}
     wrong = []
     for what, counters, pattern, ids, causes in (

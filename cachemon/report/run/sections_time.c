@@ -216,8 +216,8 @@ static void say_marks(struct doc *d, const struct model_epochs *e)
 			late, e->nr_marks, show_ns(e->margin_ns).s);
 	if (e->nr_unseen)
 		doc_para(d,
-			 "%zu epoch%s ended before cachemon took %s mark%s. What the job did then "
-			 "is counted in the epoch before.",
+			 "%zu epoch%s ended before cachemon took %s mark%s. The reads of that time "
+			 "are counted in the epoch before.",
 			 e->nr_unseen, &"s"[e->nr_unseen == 1],
 			 e -> nr_unseen == 1 ? "its" : "their", &"s"[e->nr_unseen == 1]);
 }
