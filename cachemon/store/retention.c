@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/store/retention.h"
 
+#include <stdbool.h>
+
 uint64_t retention_now(struct retention_clock *c, uint64_t realtime_ns, uint64_t monotonic_ns)
 {
 	uint64_t now_ns = c->now_ns + (monotonic_ns - c->at_ns);

@@ -8,7 +8,10 @@
 #ifndef RETENTION_H
 #define RETENTION_H
 
-#include "cachemon/store/store.h"
+#include <stdint.h>
+
+struct errtext;
+struct store;
 
 /*
  * The time by which ages are judged. A clock that is set forward makes no run older; if it is set

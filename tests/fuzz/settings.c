@@ -33,7 +33,7 @@ static void check(const struct node_config *c)
 	check_list(&c->jobs.exclude);
 	MUST(!c->retention.age_ns || c->retention.age_ns >= 60 * 1000000000ULL);
 	MUST(!c->retention.size_bytes || c->retention.size_bytes >= 16 << 20);
-	MUST(c->rollup.minutes_ns && c->rollup.minutes_ns <= c->rollup.quarters_ns);
+	MUST(c->retention.minutes_ns && c->retention.minutes_ns <= c->retention.quarters_ns);
 	MUST(!c->metrics.textfile_directory || *c->metrics.textfile_directory == '/');
 	MUST(!c->metrics.listen.ss_family || c->metrics.listen.ss_family == AF_INET ||
 	     c->metrics.listen.ss_family == AF_INET6);

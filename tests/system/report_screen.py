@@ -20,8 +20,8 @@ from syslib.terminal import Terminal
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Columns, rows, run, expected text, unexpected text.
 SIZES = ((80, 24, 2, ["Nothing worth"], ["Gain: "]),
-         (80, 24, 1, ["Fix first:", "1. ", "Gain: ", "cachemon explain ", "with 2 more fixes"], ["\n2. "]),
-         (80, 28, 1, ["Fix first:", "2. ", "with 1 more fix"], ["\n3. "]),
+         (80, 22, 1, ["Fix first:", "1. ", "Gain: ", "cachemon explain ", "with 2 more fixes"], ["\n2. "]),
+         (80, 24, 1, ["Fix first:", "2. ", "with 1 more fix"], ["\n3. "]),
          (120, 40, 1, ["Fix first:", "3. ", "Gain: ", "cachemon explain "], ["more fix"]))
 LINES_MAX = 40
 PAGER = """#!/bin/sh
@@ -98,7 +98,7 @@ def title_of_a_run_over_its_budget(world, stack):
         db.execute(f"PRAGMA user_version = {version}")
         db.execute("UPDATE run SET cost_budget = 0.01, cost_share = 0.2, cost_budget_kept = 0, "
                    "cost_pages_ns = 9000000000")
-    for rows, whole in ((24, False), (60, True)):
+    for rows, whole in ((22, False), (60, True)):
         terminal = Terminal(stack, world.work, 80, rows)
         terminal.type("clear; " + world.cachemon + " report over.db --run 1")
         seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt")
@@ -111,7 +111,7 @@ def title_of_a_run_over_its_budget(world, stack):
 @part.case
 def one_screen_in_ascii(world, stack):
     """The fixes that do not fit are left out there too."""
-    terminal = Terminal(stack, world.work, 80, 24, LC_ALL="C")
+    terminal = Terminal(stack, world.work, 80, 22, LC_ALL="C")
     terminal.type("clear; " + world.cachemon + " report train.db --run 1")
     seen = terminal.wait(lambda screen: "-o report.html" in screen and screen.rstrip().endswith("\n$"), "the prompt after it")
     check(seen.startswith("cachemon: run 1, ") and "\n1. " in seen and "\n2. " not in seen, seen)
