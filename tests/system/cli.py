@@ -409,7 +409,7 @@ def no_network(world, stack):
     used = set(re.findall(r"\bU (getaddrinfo|system|popen)\b", names))
     check("sqlite3_step" in names, "the names that it calls")
     equal("calls", used, set())
-    # The sockets of a node's daemon are files, but for that of its metrics, which only listens.
+    # The sockets of a node's daemon are files. Only its metrics server listens on the network.
     sources = subprocess.run(["git", "grep", "-hoE", r"\<socket\([A-Z_0-9a-z]+", "--", "cachemon/*.c", "advisor/*.c",
                               ":!cachemon/daemon/metrics_http.c"],
                              cwd=ROOT, capture_output=True, text=True, check=True).stdout
