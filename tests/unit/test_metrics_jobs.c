@@ -47,7 +47,7 @@ static void take(struct world *w, const char *jobid, uint64_t run, int64_t looku
 				  .jobid = jobid,
 				  .user = "alice",
 				  .name = "train",
-				  .cpu_ns = {lookups * 10, true},
+				  .facts[METRICS_CPU_NS] = {lookups * 10, true},
 				  .processes = {1, true}};
 
 	know(&job.counts, lookups);
@@ -390,14 +390,13 @@ static void test_series_at_most(void **state)
 					  .jobid = name,
 					  .mounts = of,
 					  .nr_mounts = 5,
-					  .cpu_ns = {1, true},
 					  .processes = {1, true},
 					  .limit_bytes = {1, true},
 					  .usage_bytes = {1, true},
 					  .cache_bytes = {1, true}};
 
-		for (int k = 0; k < METRICS_RESOURCES; k++)
-			job.pressure_ns[k] = (struct opt_i64){1, true};
+		for (int k = 0; k < METRICS_FACTS; k++)
+			job.facts[k] = (struct opt_i64){1, true};
 		snprintf(name, sizeof(name), "%d", i);
 		know(&job.counts, 100);
 		metrics_jobs_take(w->jobs, &job, (uint64_t)i, false, 0);
