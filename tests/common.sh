@@ -18,9 +18,9 @@ PACKAGES_BROWSER=(chromium chromium-driver poppler-utils python3-selenium)
 PACKAGES_NPM=(npm)
 PACKAGES_VM=(btrfs-progs busybox-static debian-archive-keyring kmod nfs-common nfs-kernel-server qemu-system-common qemu-system-x86
 	zstd)
-# A cluster of one node. Only for the part that needs it, because its daemons start where systemd
-# runs.
-PACKAGES_SLURM=(munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd)
+# A cluster of one node, and the header of its plugins. Only for the parts that need it, because its
+# daemons start where systemd runs.
+PACKAGES_SLURM=(libslurm-dev munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd)
 # A real loader of training data: half a gigabyte.
 PACKAGES_TORCH=(python3-pil python3-torch)
 PACKAGES_CROSS=(binutils debian-archive-keyring gcc-aarch64-linux-gnu qemu-user)

@@ -44,13 +44,21 @@ static bool is_judged(void *arg, int64_t job_id)
 	return false;
 }
 
-static void add_doubt(void *arg, int64_t job_id, const char *reason)
+/* A finding that would gain less than the floor raises no doubt: it changes no answer. */
+static void add_doubt(void *arg, const struct finding *in_doubt, const char *reason)
 {
 	struct run *r = arg;
 
-	for (size_t i = 0; i < r->a->nr_jobs; i++)
-		if (r->a->jobs[i].id == job_id && !r->doubts[i].nr++)
+	for (size_t i = 0; i < r->a->nr_jobs; i++) {
+		const struct analysis_job *job = &r->a->jobs[i];
+		struct opt_f64 share = gain_share(&in_doubt->gain, &job->scale);
+
+		if (job->id != in_doubt->job_id ||
+		    (share.known && share.value < job->scale.floor_share))
+			continue;
+		if (!r->doubts[i].nr++)
 			r->doubts[i].reason = reason;
+	}
 }
 
 static int end_note(struct run *r, struct fill_row *f)
@@ -80,7 +88,7 @@ static int note_unjudged(struct run *r, const struct rule *rule, int64_t job_id,
 static int note_finding(struct run *r, const struct finding *found)
 {
 	struct fill_row f = fill_begin(
-		r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+		r->db, "INSERT INTO temp.analysis_finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
 
 	fill_integer(&f, found->job_id);
 	fill_text(&f, found->rule->id);
@@ -88,6 +96,11 @@ static int note_finding(struct run *r, const struct finding *found)
 	fill_real(&f, found->confidence);
 	fill_text(&f, subject_names[found->kind]);
 	fill_blob(&f, &found->subject);
+	if (found->gain.known && found->gain.unit == GAIN_SECONDS)
+		fill_real(&f, found->gain.value);
+	else
+		fill_null(&f);
+	fill_text(&f, found->cause);
 	return end_note(r, &f);
 }
 

@@ -404,6 +404,9 @@ struct paired paired_lone(const double *a, size_t nr_a, const double *b, size_t 
 	t.spread_b = cells_spread(b, nr_b);
 	if (same_shares && few >= LONE_CELLS_MIN && (a_longer ? nr_a : nr_b) >= APART_CELLS_MIN)
 		judge_apart(&t, a, nr_a, b, nr_b);
+	if (t.why == PAIRED_TOO_FEW && few >= LONE_CELLS_MIN && work > LONE_WORK_MAX &&
+	    (a_longer ? nr_a : nr_b) >= PAIRED_CELLS_MIN)
+		t.why = PAIRED_LITTLE_WORK;
 	if (t.why != PAIRED_TESTED || t.log_error > 0)
 		return t;
 	add_error(&t, work, a_longer ? t.spread_b : t.spread_a, few);

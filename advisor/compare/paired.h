@@ -27,6 +27,7 @@ enum {
 enum paired_why {
 	PAIRED_TESTED,
 	PAIRED_TOO_FEW,	     /* cells */
+	PAIRED_LITTLE_WORK,  /* the shorter run did less than half of the other's work */
 	PAIRED_TOO_ALIKE,    /* autocorrelated: worth fewer than PAIRED_EFFECTIVE_MIN cells, and
 			      * not apart */
 	PAIRED_OF_WORK,	     /* proportional to the unit of work: one value per run */

@@ -171,7 +171,7 @@ static int take_rule_row(const struct eval *e, struct row_reader *r, struct foun
 {
 	struct finding f = {.rule = r->rule};
 	const char *doubt = NULL;
-	int ret = row_read_doubt(r, &f.job_id, &doubt, err);
+	int ret = row_read_doubt(r, &f, &doubt, err);
 
 	if (!ret && !doubt)
 		ret = row_read(r, &f, err);
@@ -179,7 +179,7 @@ static int take_rule_row(const struct eval *e, struct row_reader *r, struct foun
 		return ret;
 	if (doubt) {
 		if (e->doubts)
-			e->doubts(e->arg, f.job_id, doubt);
+			e->doubts(e->arg, &f, doubt);
 		return 0;
 	}
 	if (vec_reserve(found->list, found->room, found->nr + 1))

@@ -23,7 +23,7 @@ struct eval {
 	bool (*wants)(void *arg, int64_t job_id);
 	/* Called for rows that are reasons why the rule cannot be judged, instead of findings;
 	 * may be NULL. */
-	void (*doubts)(void *arg, int64_t job_id, const char *reason);
+	void (*doubts)(void *arg, const struct finding *in_doubt, const char *reason);
 	void *arg;
 };
 

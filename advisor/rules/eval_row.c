@@ -165,7 +165,7 @@ static int read_evidence(struct row_reader *r, struct finding *f, struct errtext
 	return f->evidence ? 0 : -ENOMEM;
 }
 
-int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
+int row_read_doubt(struct row_reader *r, struct finding *f, const char **ret_reason,
 		   struct errtext *err)
 {
 	const char *reason = get_bytes(r, ROW_NOT_JUDGED).data;
@@ -174,10 +174,11 @@ int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_r
 		return -ENOMEM;
 	if (reason && is_null(r, ROW_JOB_ID))
 		return wrong_row(r, ROW_JOB_ID, "the id of a job", err);
-	if (reason)
-		*ret_job_id = sqlite3_column_int64(r->stmt, r->column[ROW_JOB_ID]);
 	*ret_reason = reason;
-	return 0;
+	if (!reason)
+		return 0;
+	f->job_id = sqlite3_column_int64(r->stmt, r->column[ROW_JOB_ID]);
+	return read_gain(r, &f->gain, err);
 }
 
 int row_read(struct row_reader *r, struct finding *f, struct errtext *err)

@@ -37,9 +37,10 @@ struct row_reader {
 
 int row_begin(struct row_reader *r, sqlite3_stmt *stmt, struct errtext *err);
 /*
- * If the row is a reason why the rule cannot be judged for the job, returns the reason; else NULL.
+ * If the row is a reason why the rule cannot be judged for the job, returns the reason, the job and
+ * the gain; else NULL.
  */
-int row_read_doubt(struct row_reader *r, int64_t *ret_job_id, const char **ret_reason,
+int row_read_doubt(struct row_reader *r, struct finding *ret, const char **ret_reason,
 		   struct errtext *err);
 /* -EINVAL with the rule's file and the error in err. */
 int row_read(struct row_reader *r, struct finding *ret, struct errtext *err);

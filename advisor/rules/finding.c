@@ -76,25 +76,21 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* The order of a report: largest gain first, info last; the order is total, so it is always the
- * same. */
+/* The order of a report: most severe first, then the largest gain; the order is total, so it is
+ * always the same. */
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct finding *a = pa;
 	const struct finding *b = pb;
-	bool info_a = a->severity == SEVERITY_INFO;
-	bool info_b = b->severity == SEVERITY_INFO;
 	size_t len;
 	int c;
 
 	if (a->job_id != b->job_id)
 		return a->job_id < b->job_id ? -1 : 1;
-	if (info_a != info_b)
-		return info_a ? 1 : -1;
-	if (a->order_s != b->order_s)
-		return a->order_s > b->order_s ? -1 : 1;
 	if (a->severity != b->severity)
 		return a->severity > b->severity ? -1 : 1;
+	if (a->order_s != b->order_s)
+		return a->order_s > b->order_s ? -1 : 1;
 	if (a->confidence != b->confidence)
 		return a->confidence > b->confidence ? -1 : 1;
 	c = compare_text(a->rule ? a->rule->id : NULL, b->rule ? b->rule->id : NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings of rules, merged by cause and sorted by the gain of their fix. Owns the types, the
+ * Findings of rules, merged by cause and sorted by severity and gain. Owns the types, the
  * merging and the order. Pure, no database.
  */
 #ifndef FINDING_H

@@ -130,6 +130,9 @@ enum { MARK_TEXT_MAX = 256 };
 struct sample_mark {
 	size_t number;		    /* in order, from 1 */
 	uint64_t at_ns, read_on_ns; /* since the start of the run */
+	uint64_t since_ns;	    /* CLOCK_MONOTONIC: it was not written before this */
+	uint64_t late_ns;	    /* it was written at most this long before at_ns */
+	bool waits;		    /* the writer said that it waits for the sample */
 	size_t len;
 	char text[MARK_TEXT_MAX]; /* any bytes */
 	struct counters total;	  /* of the watched job until then */

@@ -72,8 +72,15 @@ static bool is_file(FILE *out)
 int terminal_text_width(FILE *out)
 {
 	uint64_t wanted = is_file(out) ? 0 : columns_wanted();
+	size_t columns = COLUMNS_USUAL, rows;
 
-	return wanted ? (int)wanted : COLUMNS_USUAL;
+	if (wanted)
+		return (int)wanted;
+	if (terminal_size(out, &columns, &rows))
+		columns = columns < COLUMNS_MIN	   ? COLUMNS_MIN
+			  : columns > COLUMNS_MOST ? COLUMNS_MOST
+						   : columns;
+	return (int)columns;
 }
 
 bool terminal_locale_is_utf8(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The abilities of a terminal: rewriting lines, the width of text ($COLUMNS), and characters beyond
+ * The abilities of a terminal: rewriting lines, the width of text, and characters beyond
  * ASCII (by the locale).
  */
 #ifndef TERMINAL_H
@@ -19,7 +19,7 @@ bool terminal_in_background(FILE *out);
 size_t terminal_columns(FILE *out);
 /* The width that the terminal itself reports, independent of $COLUMNS; false: none. */
 bool terminal_size(FILE *out, size_t *ret_columns, size_t *ret_rows);
-/* The width of text lines: $COLUMNS, else 80; always 80 in a file. */
+/* The width of text lines: $COLUMNS, else the terminal's, else 80; always 80 in a file. */
 int terminal_text_width(FILE *out);
 /* Whether the user's locale has UTF-8, whatever locale the program itself uses. */
 bool terminal_locale_is_utf8(void);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/births.h"
 #include "bpf/names.h"
 #include "bpf/references.h"
 #include "bpf/shared.h"
@@ -118,6 +119,15 @@ uint64_t map_memory_bytes(uint64_t ram_bytes, unsigned int nr_cpus, uint64_t blo
 		sum += maps[i].bytes - (maps[i].entries - entries) * maps[i].bytes_each;
 	}
 	return sum;
+}
+
+uint64_t map_memory_slots(unsigned int slots, unsigned int nr_cpus)
+{
+	const uint64_t cgroup_bytes = HASH_EXTRA + sizeof(struct job_cgroup) + 8;
+
+	return NR_JOB_CGROUPS * cgroup_bytes + BIRTH_RING_BYTES +
+	       ring_extra(BIRTH_RING_BYTES, (uint64_t)sysconf(_SC_PAGESIZE)) +
+	       (uint64_t)(slots - JOB_NR) * sizeof(struct job_row) * nr_cpus;
 }
 
 static int check_memlock(uint64_t bytes, bool for_run, struct errtext *err)

@@ -38,6 +38,9 @@ size_t map_sizes(uint64_t ram_bytes, uint64_t page_size, unsigned int nr_cpus, s
 uint64_t map_memory_bytes(uint64_t ram_bytes, unsigned int nr_cpus, uint64_t block_entries,
 			  uint64_t row_entries);
 
+/* The additional memory of many jobs; slots: of jobs and others. */
+uint64_t map_memory_slots(unsigned int slots, unsigned int nr_cpus);
+
 /* -ENOMEM: the cgroup is too small, -EPERM: the limit of locked memory is; err explains it.
  * for_run: raises a limit of locked memory if possible. */
 int map_memory_check(uint64_t bytes, bool memlock_binds, bool for_run, struct errtext *err);

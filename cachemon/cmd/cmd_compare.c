@@ -29,10 +29,7 @@ static void parse_run(struct argp_state *state, const char *arg, struct options 
 		usage_error(state, "'vs' is given twice: put it once, between the runs before the "
 				   "change and those after it");
 	if (!vs && !run_name_is(arg))
-		usage_error(state,
-			    "'%s' is not a run: give its number, the beginning of its uuid, last "
-			    "or last-1",
-			    arg);
+		usage_error(state, "'%s' is not a run: give " RUN_NAME_FORMS, arg);
 	if (o->nr > RUNS_MAX)
 		usage_error(state, "too many runs: at most %d on each side", COMPARE_RUNS_MAX);
 	if (vs)
@@ -152,7 +149,8 @@ const struct verb_spec compare_spec = {
 	.operand = VALUE_RUNS,
 	.examples = examples,
 	.options = options,
-	.notes = "Name a run by its number, the beginning of its uuid, last, or last-N. Give the "
+	.notes = "Name a run by its number, the first 8 or more characters of its uuid, last, or "
+		 "last-N. Digits alone are always the number. Give the "
 		 "run before the change first. With more than two runs, put vs between those "
 		 "before and those after. Two runs are compared by their intervals: one run needs "
 		 "at least 20 intervals, the other at least 2. With more runs, each gives one "

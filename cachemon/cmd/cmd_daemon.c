@@ -280,15 +280,19 @@ static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 
 		if (serve_ns < until)
 			until = serve_ns;
+		if (node_due(node) < until)
+			until = node_due(node);
 		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
 		    p[0].revents && take_signal(w))
 			break;
-		serve_ns = serve(node, w);
+		/* All cgroups that were made before a client asked are watched before it is
+		 * answered. */
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
+		serve_ns = serve(node, w);
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
 		look_ns = due < now + LOOK_NS ? due : now + LOOK_NS;
-		if (now < next_ns && left && !node_pressed(node))
+		if (now < next_ns && left && !node_pressed(node) && now < node_due(node))
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
 		if (now < next_ns)

@@ -188,23 +188,44 @@ static void put_note(struct doc *d, const struct note *n, bool is_of_rule, bool 
 	put_line(d, "Sources", n->source);
 }
 
-static void list_all(const struct rule_set *s)
+static void put_subject(struct doc_table *t, const char *id, const char *title)
 {
-	size_t others = 0;
+	const struct bytes text = {title, strlen(title)};
 
-	for (size_t i = 0; i < s->nr_rules; i++) {
-		printf("%-30s ", s->rules[i].id);
-		escape_lines(stdout, s->rules[i].title);
-	}
+	doc_cell(t, "%s", id);
+	doc_cell_name(t, &text, "-");
+}
+
+static int put_all(void *arg, FILE *out, FILE *looks_like, struct errtext *err)
+{
+	static const struct doc_column columns[] = {{"ID", DOC_LEFT}, {"TITLE", DOC_WRAP}};
+	struct doc_table rules = DOC_TABLE(NULL, columns), notes = DOC_TABLE(NULL, columns);
+	const struct rule_set *s = arg;
+	struct doc d = doc_text(out);
+
+	d.looks_like = looks_like;
+	doc_begin(&d, "Findings");
+	for (size_t i = 0; i < s->nr_rules; i++)
+		put_subject(&rules, s->rules[i].id, s->rules[i].title);
+	doc_put_table(&d, &rules);
+	doc_heading(&d, 2, "Notes on other subjects");
 	/* Built-in and site notes also explain subjects without a rule. */
-	for (size_t i = 0; i < s->nr_notes; i++) {
-		if (rule_set_rule(s, s->notes[i].id))
-			continue;
-		if (!others++)
-			puts("\nNotes on other subjects:\n");
-		printf("%-38s ", s->notes[i].id);
-		escape_lines(stdout, s->notes[i].title);
-	}
+	for (size_t i = 0; i < s->nr_notes; i++)
+		if (!rule_set_rule(s, s->notes[i].id))
+			put_subject(&notes, s->notes[i].id, s->notes[i].title);
+	doc_put_table(&d, &notes);
+	return doc_end(&d) == -ENOMEM ? errtext_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int show_paged(int (*put)(void *arg, FILE *out, FILE *looks_like, struct errtext *err),
+		      void *arg)
+{
+	struct errtext err;
+
+	if (!pager_put(put, arg, &err))
+		return EXIT_DONE;
+	fprintf(stderr, "cachemon: %s\n", err.text);
+	return EXIT_FAILED;
 }
 
 static int refuse_id(const struct rule_set *s, const char *id)
@@ -258,14 +279,10 @@ static int put_explained(void *arg, FILE *out, FILE *looks_like, struct errtext 
 static int explain_id(const struct rule_set *s, const struct options *o)
 {
 	struct explained e = {o->id, rule_set_rule(s, o->id), rule_set_note(s, o->id), o->markdown};
-	struct errtext err;
 
 	if (!e.rule && !e.note)
 		return refuse_id(s, o->id);
-	if (!pager_put(put_explained, &e, &err))
-		return EXIT_DONE;
-	fprintf(stderr, "cachemon: %s\n", err.text);
-	return EXIT_FAILED;
+	return show_paged(put_explained, &e);
 }
 
 static int load_rules(const struct options *o, struct rule_set *ret_set, struct errtext *err)
@@ -318,7 +335,7 @@ int cmd_explain(int argc, char **argv)
 	struct rule_set set = {0};
 	struct errtext err = {0};
 	size_t problems = 0;
-	int status = EXIT_DONE;
+	int status;
 
 	usage_parse(&explain_spec, parse_option, argc, argv, 0, &o);
 	if (load_rules(&o, &set, &err)) {
@@ -327,10 +344,7 @@ int cmd_explain(int argc, char **argv)
 	}
 	for (size_t i = 0; i < set.nr_problems; i++)
 		cmd_print_rule_problem(&problems, set.problems[i]);
-	if (o.id)
-		status = explain_id(&set, &o);
-	else
-		list_all(&set);
+	status = o.id ? explain_id(&set, &o) : show_paged(put_all, &set);
 	rule_set_free(&set);
 	return status == EXIT_DONE && problems ? EXIT_FAILED : status;
 }

@@ -16,9 +16,6 @@
 #include "cachemon/cmd/usage.h"
 #include "cachemon/watch/marks.h"
 
-/* How long a mark waits for its sample. */
-#define WAIT_NS 1000000000ULL
-
 enum { OPT_NO_WAIT = 256 };
 
 struct options {
@@ -74,7 +71,11 @@ const struct verb_spec mark_spec = {
 	.notes = "Call it from a command that 'cachemon watch -- CMD' runs. The report has a table "
 		 "with a row for the time between two marks, and its charts have a line at each "
 		 "mark.\n\nA program can also write the text and a newline to the FIFO that "
-		 "$" MARKS_VARIABLE " names. A run keeps 4,096 marks; later ones are only counted.",
+		 "$" MARKS_VARIABLE
+		 " names. If it does not wait until the FIFO is empty, what it does next "
+		 "may be counted before the mark, and the report gives the largest delay; "
+		 "examples/cachemon_marks.py waits. A run keeps 4,096 marks; later ones are only "
+		 "counted.",
 	.run = cmd_mark,
 };
 
@@ -82,7 +83,7 @@ const struct verb_spec mark_spec = {
  * script with 'set -e' continues. */
 static void wait_taken(int fd)
 {
-	uint64_t end = clock_now_ns() + WAIT_NS;
+	uint64_t end = clock_now_ns() + MARK_WAIT_NS;
 	int left = 0;
 
 	do {
@@ -97,8 +98,9 @@ static void wait_taken(int fd)
 static int send_mark(const char *path, const struct options *o)
 {
 	_cleanup_close_ int fd = access_open(AT_FDCWD, path, O_RDWR | O_NONBLOCK, 0, ACCESS_STREAM);
-	char line[MARK_TEXT_MAX + 2];
-	int n = snprintf(line, sizeof(line), "%s\n", o->text);
+	char line[MARK_TEXT_MAX + 3];
+	int n = snprintf(line, sizeof(line), "%s%s\n",
+			 o->no_wait ? "" : (const char[]){MARK_ASKS, '\0'}, o->text);
 
 	if (fd < 0)
 		return fd;

@@ -65,7 +65,7 @@ static int64_t take_since(const char *arg, struct argp_state *state)
 static void take_name(struct options *o, const char *arg, struct argp_state *state)
 {
 	if (!run_name_is(arg))
-		usage_reject(state, "--delete", arg, "a run: its number, uuid or last");
+		usage_reject(state, "--delete", arg, "a run: " RUN_NAME_FORMS);
 	if (o->nr_names == NAMES_MAX)
 		usage_error(state, "--delete takes at most %d runs at once", NAMES_MAX);
 	o->names[o->nr_names++] = arg;
@@ -300,7 +300,8 @@ const struct verb_spec runs_spec = {
 		 "at the end of the run; older, open and cut runs have a dash. A run that did not "
 		 "end well has a word after the job: failed (with the status of the command), open "
 		 "(still being written, or its cachemon was killed) or cut (cachemon was killed, "
-		 "and a later one noticed).\n\n--delete and --keep ask for no confirmation. They "
+		 "and a later one noticed).\n\nRUN is " RUN_NAME_FORMS ". --delete and "
+		 "--keep ask for no confirmation. They "
 		 "print what they deleted (the first 20 runs, then how many more and the last), "
 		 "and refuse to delete while a run of the database is being written.",
 	.run = cmd_runs,

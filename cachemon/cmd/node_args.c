@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/cmd/node_args.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
+#include <string.h>
 
 #include "cachemon/daemon/node_config.h"
+#include "cachemon/daemon/node_protocol.h"
 
 int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
 		  struct errtext *err)
@@ -13,7 +14,8 @@ int node_args_ask(const char *socket, const char *request, struct node_reply *re
 	int r = node_config_parse("", "", 0, &config, err);
 
 	if (!r)
-		r = node_client_ask(socket ?: config.socket.path, request, ret, err);
+		r = node_client_ask(socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS, ret,
+				    err);
 	node_config_free(&config);
 	return r;
 }
@@ -21,17 +23,15 @@ int node_args_ask(const char *socket, const char *request, struct node_reply *re
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,
 			struct errtext *err)
 {
-	cJSON *request = cJSON_CreateObject();
-	char *text = NULL;
-	int r = -ENOMEM;
+	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1};
+	char text[NODE_MESSAGE_MAX + 1];
 
-	if (cJSON_AddStringToObject(request, "request", "snapshot") &&
-	    cJSON_AddStringToObject(request, "job", job))
-		text = cJSON_PrintUnformatted(request);
-	cJSON_Delete(request);
-	r = text ? node_args_ask(socket, text, ret, err) : errtext_set(err, r, "out of memory");
-	cJSON_free(text);
-	return r;
+	if (strlen(job) > NODE_NAME_MAX)
+		return errtext_set(err, -ENAMETOOLONG, "the name of the job is too long");
+	strcpy(request.job, job);
+	if (node_request_print(&request, text))
+		return errtext_set(err, -ENOMEM, "out of memory");
+	return node_args_ask(socket, text, ret, err);
 }
 
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err)

@@ -127,15 +127,16 @@ void help_verb(FILE *out, const struct verb_spec *spec)
 void help_program(FILE *out)
 {
 	size_t nr = 0;
+	static const char what[] = "cachemon: what the page cache does for a job: hits, misses, "
+				   "readahead, evictions";
 	const struct verb_spec *const *verbs = verbs_all(&nr);
 
-	fputs("cachemon: what the page cache does for a job: hits, misses, readahead, evictions\n"
-	      "\n",
-	      out);
+	put_paragraph(out, what, sizeof(what) - 1, 0, 0);
+	putc('\n', out);
 	put_examples(out, program_examples());
 	fputs("\nUSAGE\n"
 	      "  cachemon VERB [OPTION...]\n"
-	      "  cachemon help VERB      show examples and options of a verb\n"
+	      "  cachemon help VERB      examples and options of a verb\n"
 	      "  cachemon --version      version\n"
 	      "\n"
 	      "VERBS\n",

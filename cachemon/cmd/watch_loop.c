@@ -297,6 +297,7 @@ static void on_time(struct loop *l)
 	uint64_t now = clock_now_ns(), slice = watch_run_slice_due(l->run),
 		 part = watch_run_part_due(l->run);
 
+	watch_run_marks_look(l->run);
 	watch_run_names(l->run);
 	watch_run_look(l->run);
 	watch_run_budget(l->run);

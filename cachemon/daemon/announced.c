@@ -33,16 +33,29 @@ static size_t find(const struct announced *a, const char *job, uint64_t now_ns)
 	return i;
 }
 
+static void add(struct node_request *to, const struct node_request *from)
+{
+	if (*from->name)
+		strcpy(to->name, from->name);
+	if (*from->partition)
+		strcpy(to->partition, from->partition);
+	if (from->uid >= 0)
+		to->uid = from->uid;
+}
+
 int announced_put(struct announced *a, const struct node_request *begin, uint64_t now_ns)
 {
 	size_t i = find(a, begin->job, now_ns);
 
-	if (i == ANNOUNCED_MAX)
+	if (i < ANNOUNCED_MAX) {
+		add(&a->of[i].begin, begin);
+	} else {
 		for (i = 0; i < ANNOUNCED_MAX && a->of[i].until_ns > now_ns;)
 			i++;
-	if (i == ANNOUNCED_MAX)
-		return -ENOSPC;
-	a->of[i].begin = *begin;
+		if (i == ANNOUNCED_MAX)
+			return -ENOSPC;
+		a->of[i].begin = *begin;
+	}
 	a->of[i].until_ns = now_ns + ANNOUNCED_NS;
 	return 0;
 }

@@ -18,7 +18,8 @@ struct announced;
 struct announced *announced_new(void);
 void announced_free(struct announced *a);
 
-/* Replaces an announcement of the same job. -ENOSPC: too many jobs. */
+/* Adds to an announcement of the same job, and replaces the values that both have. -ENOSPC: too
+ * many jobs. */
 int announced_put(struct announced *a, const struct node_request *begin, uint64_t now_ns);
 /* Removes it; false: it is not there. job: KIND:NAME. */
 bool announced_take(struct announced *a, const char *job, uint64_t now_ns,

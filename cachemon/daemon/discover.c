@@ -320,7 +320,7 @@ static int walk_tree(struct discover *d, enum cgroup_kind kind, int parent, cons
 
 	if (!dir)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	while (!err && (entry = readdir(dir))) {
+	while (!err && (errno = 0, entry = readdir(dir))) {
 		_cleanup_free_ char *below = NULL;
 
 		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
@@ -335,7 +335,7 @@ static int walk_tree(struct discover *d, enum cgroup_kind kind, int parent, cons
 		if (!err && level < DEPTH_MAX && find_holds_jobs(below))
 			err = walk_tree(d, kind, dirfd(dir), entry->d_name, below, level + 1);
 	}
-	return err;
+	return err ?: -errno;
 }
 
 static unsigned int level_of(const char *root)

@@ -15,6 +15,7 @@ struct follow {
 	follow_say *say;
 	struct birth_ring *ring;
 	struct discover *discover;
+	uint64_t dropped;
 	bool failed; /* the last walk; said once */
 	bool waits;  /* a job, for a slot or for room on the disk; said once */
 	bool again;  /* jobs that wait are tried */
@@ -124,12 +125,20 @@ int follow_fd(const struct follow *f)
 
 uint64_t follow_work(struct follow *f)
 {
+	uint64_t due_ns, dropped;
 	struct errtext text;
-	uint64_t due_ns;
 	int r;
 
 	birth_ring_consume(f->ring);
-	r = discover_settle(f->discover, birth_ring_dropped(f->ring), clock_now_ns(), &due_ns);
+	dropped = birth_ring_dropped(f->ring);
+	if (dropped != f->dropped) {
+		errtext_set(&text, 0,
+			    "cgroups came and went too fast: jobs that ended in this moment may be "
+			    "missing");
+		f->say(text.text);
+	}
+	f->dropped = dropped;
+	r = discover_settle(f->discover, dropped, clock_now_ns(), &due_ns);
 	if (r && !f->failed) {
 		errtext_set(&text, r, "cannot read the cgroups of this machine: %s", strerror(-r));
 		f->say(text.text);

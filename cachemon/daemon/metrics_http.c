@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cachemon/access/access.h"
 #include "cachemon/access/invoker.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
@@ -63,9 +64,9 @@ static int confine(int listen_fd, int channel, pid_t parent)
 {
 	const struct invoker nobody = {.uid = NOBODY, .gid = NOBODY, .switched = true};
 	const struct rlimit none = {0, 0};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = access_open(AT_FDCWD, "/dev/null", O_RDWR, 0, ACCESS_STREAM);
 	const int keep[] = {channel, listen_fd, null};
-	int r = null < 0 ? -errno : process_keep_only(keep, 3);
+	int r = null < 0 ? null : process_keep_only(keep, 3);
 
 	if (!r)
 		r = geteuid() ? privileges_keep(0) : invoker_drop_permanently(&nobody);
@@ -108,7 +109,7 @@ int metrics_http_new(const struct sockaddr_storage *listen, const struct web_con
 		     struct metrics_http **ret, struct errtext *err)
 {
 	struct metrics_http *h = calloc(1, sizeof(*h));
-	_cleanup_close_ int listen_fd = -1, theirs = -1;
+	_cleanup_close_ int listen_fd = -1;
 	pid_t parent = getpid();
 	int pair[2], r;
 
@@ -120,12 +121,10 @@ int metrics_http_new(const struct sockaddr_storage *listen, const struct web_con
 		r = errtext_set(err, -errno, "cannot serve metrics: %s", strerror(errno));
 	if (!r) {
 		h->channel = pair[0];
-		theirs = pair[1];
 		h->pid = fork();
 		if (!h->pid)
-			serve(listen_fd, theirs, parent, web);
-		close(theirs);
-		theirs = -1;
+			serve(listen_fd, pair[1], parent, web);
+		close(pair[1]);
 		r = h->pid < 0
 			    ? errtext_set(err, -errno, "cannot serve metrics: %s", strerror(errno))
 			    : wait_started(h, err);

@@ -30,7 +30,7 @@ void metrics_http_free(struct metrics_http *h);
 int metrics_http_publish(struct metrics_http *h, const struct metrics_texts *texts,
 			 struct errtext *err);
 
-/* The other side: the next texts, to be freed. -EAGAIN: there are none; -EPIPE: the end. */
+/* The other side: the next texts, to be freed. -EAGAIN: later; -EPIPE: the end. */
 int metrics_http_receive(int channel, struct metrics_texts *ret);
 
 #endif

@@ -146,9 +146,9 @@ static unsigned int authorize(struct metrics_server *s, struct MHD_Connection *c
 }
 
 /* At the head of a request: its body is never read, and the connection closes after the answer. */
-static enum MHD_Result answer(void *context, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_len, void **request)
+static enum MHD_Result answer_request(void *context, struct MHD_Connection *c, const char *url,
+				      const char *method, const char *version, const char *upload,
+				      size_t *upload_len, void **request)
 {
 	struct metrics_server *s = context;
 	unsigned int status;
@@ -247,7 +247,7 @@ int metrics_server_new(int listen_fd, const struct web_config *web, struct metri
 	if (open_responses(s))
 		return errtext_set(err, -ENOMEM, "out of memory");
 	s->http = MHD_start_daemon(
-		flags, 0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+		flags, 0, NULL, NULL, answer_request, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)METRICS_SILENT_S,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_NOTIFY_CONNECTION,

@@ -25,7 +25,7 @@ int metrics_server_new(int listen_fd, const struct web_config *web, struct metri
 /* Serves what arrives on the channel, until its end. */
 void metrics_server_run(struct metrics_server *s, int channel);
 
-/* Whether this header Accept prefers OpenMetrics. NULL: there is none. */
+/* Whether this header Accept prefers OpenMetrics. NULL: it is absent. */
 bool metrics_server_accepts_open(const char *accept);
 
 #endif

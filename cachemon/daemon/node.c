@@ -46,12 +46,18 @@ struct node {
 	struct sampler *sampler;
 	struct store *anchor;	     /* keeps the database open while no job runs */
 	struct retention *retention; /* NULL: all runs are kept */
-	struct job *jobs;	     /* by slot; the first is unused */
+	struct retention_clock ages;
+	struct job *jobs; /* by slot; the first is unused */
 	struct job *ending;
 	size_t nr_ending, max_ending;
 	struct announced *announced;
 	uint32_t begun; /* jobs so far */
+	uint64_t sampled_ns;
+	bool hurry; /* root ended a job */
 };
+
+/* Between two samples, however many jobs root ends. */
+#define HURRY_NS UINT64_C(250000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
 #define SLOT_BITS 8
@@ -92,7 +98,8 @@ static int open_probes(struct node *n, struct errtext *err)
 	config.nr_cpus = n->caps.nr_cpus;
 	for (int kind = 0; kind < CGROUP_KINDS; kind++)
 		config.job_hierarchies |= 1U << kind;
-	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0),
+	r = map_memory_check(map_memory_bytes(config.ram_bytes, config.nr_cpus, 0, 0) +
+				     map_memory_slots(n->o.jobs + 1, config.nr_cpus),
 			     n->caps.memlock_binds == CAPS_YES, true, err);
 	if (!r)
 		r = probe_set_new(&config, &n->plan, &n->set, err);
@@ -314,9 +321,16 @@ bool node_end_named(struct node *n, const char *job)
 	struct node_request ignored;
 	bool announced = announced_take(n->announced, job, clock_now_ns(), &ignored);
 
-	if (j)
+	if (j) {
 		node_job_end(n, j->id);
+		n->hurry = true;
+	}
 	return j || announced;
+}
+
+uint64_t node_due(const struct node *n)
+{
+	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
 }
 
 static int describe(struct node *n, struct job *j, struct errtext *err)
@@ -484,6 +498,8 @@ static int sample(struct node *n, bool last, struct errtext *err)
 	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
+	n->hurry = false;
+	n->sampled_ns = clock_now_ns();
 	/* Events that were read count, even after an error. */
 	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
 	store_batch_begin(n->anchor);
@@ -509,12 +525,14 @@ static int sample(struct node *n, bool last, struct errtext *err)
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
+	uint64_t monotonic_ns = clock_now_ns();
 	int r;
 
 	if (!n->retention)
 		return 0;
-	r = retention_work(n->retention, n->anchor, now_realtime_ns(),
-			   clock_now_ns() + n->o.interval_ns / 10, err);
+	r = retention_work(n->retention, n->anchor,
+			   retention_now(&n->ages, now_realtime_ns(), monotonic_ns),
+			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;
 }
@@ -531,7 +549,9 @@ int node_sample(struct node *n, struct errtext *err)
 	int r = sample(n, false, err), room = sampler_make_room(n->sampler), kept;
 
 	if (!r && room)
-		r = errtext_set(err, room, "cannot make room in the page state: %s",
+		r = errtext_set(err, room,
+				"cannot remove pages from the full kernel map, so new pages may be "
+				"untracked: %s",
 				strerror(-room));
 	kept = keep_policy(n, r ? &why : err);
 	return r ? r : kept;

@@ -12,30 +12,39 @@
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
-
-enum { WAIT_S = 10 };
+#include "cachemon/base/clock.h"
 
 #define ROWS_MAX ((off_t)1 << 32)
 
 static int fail_at(struct errtext *err, int error, const char *path)
 {
 	if (error == -EAGAIN)
-		return errtext_set(err, -ETIMEDOUT, "no answer from the daemon at %s in %d s", path,
-				   WAIT_S);
+		return errtext_set(err, -ETIMEDOUT, "no answer in time from the daemon at %s",
+				   path);
 	return errtext_set(err, error, "cannot reach the daemon at %s: %s", path, strerror(-error));
 }
 
-static int connect_to(const char *path, int *ret_fd, struct errtext *err)
+/* The next call on the socket ends at that time. */
+static int limit(int fd, int option, uint64_t until_ns)
+{
+	uint64_t now_ns = clock_now_ns(), left_us = 1;
+	struct timeval wait;
+
+	if (until_ns > now_ns + 1000)
+		left_us = (until_ns - now_ns) / 1000;
+	wait = (struct timeval){(time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000)};
+	return setsockopt(fd, SOL_SOCKET, option, &wait, sizeof(wait));
+}
+
+static int connect_to(const char *path, uint64_t until_ns, int *ret_fd, struct errtext *err)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	const struct timeval wait = {.tv_sec = WAIT_S};
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
 	if (strlen(path) >= sizeof(a.sun_path))
 		return fail_at(err, -ENAMETOOLONG, path);
 	strcpy(a.sun_path, path);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) ||
+	if (fd < 0 || limit(fd, SO_SNDTIMEO, until_ns) ||
 	    connect(fd, (const struct sockaddr *)&a, sizeof(a)))
 		return fail_at(err, -errno, path);
 	*ret_fd = TAKE_FD(fd);
@@ -87,17 +96,19 @@ static int judge(const struct node_reply *reply, struct errtext *err)
 	return e;
 }
 
-int node_client_ask(const char *path, const char *request, struct node_reply *ret,
-		    struct errtext *err)
+int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
+		    struct node_reply *ret, struct errtext *err)
 {
+	uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * 1000000;
 	_cleanup_close_ int fd = -1;
-	int e = connect_to(path, &fd, err);
+	int e = connect_to(path, until_ns, &fd, err);
 
 	ret->fd = -1;
 	if (e)
 		return e;
 	/* A daemon that refuses the connection has answered already. */
-	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+	if (limit(fd, SO_SNDTIMEO, until_ns) || limit(fd, SO_RCVTIMEO, until_ns) ||
+	    (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE))
 		return fail_at(err, -errno, path);
 	e = receive(fd, ret);
 	e = e ? fail_at(err, e, path) : judge(ret, err);
@@ -134,7 +145,10 @@ int node_client_map(int fd, struct db_image *ret, struct errtext *err)
 
 	close(fd);
 	if (e == -EPERM)
-		return errtext_set(err, e, "the daemon's file of rows is not sealed");
+		return errtext_set(err, e,
+				   "the daemon sent rows that can still change, so "
+				   "they were not read; restart it with this version "
+				   "of cachemon");
 	return e ? errtext_set(err, e, "cannot open the rows of the daemon: %s", strerror(-e)) : 0;
 }
 

@@ -14,11 +14,12 @@ struct node_reply {
 	int fd;				 /* the caller's; < 0: none came */
 };
 
-/* 0, or -errno with a text: -ECONNREFUSED, -ENOENT: no daemon listens there; -ETIMEDOUT;
- * -EREMOTEIO: the daemon's own words. */
-int node_client_ask(const char *path, const char *request, struct node_reply *ret,
-		    struct errtext *err);
+enum { NODE_CLIENT_WAIT_MS = 10000 };
 
+/* wait_ms: for all of it. 0, or -errno with a text: -ECONNREFUSED, -ENOENT: no daemon listens
+ * there; -ETIMEDOUT; -EREMOTEIO: the daemon's own words. */
+int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
+		    struct node_reply *ret, struct errtext *err);
 /* Maps the rows of a snapshot, and closes fd in any case. The file must be sealed: its writer
  * cannot change it while it is read. */
 int node_client_map(int fd, struct db_image *ret, struct errtext *err);

@@ -480,6 +480,11 @@ bool node_config_selects(const struct node_config *c, const char *kind, const ch
 	       !matches(&c->jobs.exclude, job);
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
 struct node_config_fixed node_config_fixed(const struct node_config *started,
 					   const struct node_config *now)
 {
@@ -490,12 +495,13 @@ struct node_config_fixed node_config_fixed(const struct node_config *started,
 		{"database", strcmp(started->database, now->database) != 0},
 		/* Each run has the length of its intervals. */
 		{"interval", started->interval_ns != now->interval_ns},
+		{"socket.path", strcmp(started->socket.path, now->socket.path) != 0},
 		{"metrics.textfile_directory",
-		 strcmp(started->metrics.textfile_directory ?: NONE,
-			now->metrics.textfile_directory ?: NONE) != 0},
+		 differ(started->metrics.textfile_directory, now->metrics.textfile_directory)},
 		{"metrics.listen", memcmp(&started->metrics.listen, &now->metrics.listen,
 					  sizeof(now->metrics.listen)) != 0},
-		{"socket.path", strcmp(started->socket.path, now->socket.path) != 0},
+		{"metrics.web_config",
+		 differ(started->metrics.web_config, now->metrics.web_config)},
 	};
 	struct node_config_fixed ret = {""};
 	size_t len = 0;

@@ -17,6 +17,7 @@
 #include "cachemon/daemon/node_server.h"
 #include "cachemon/daemon/snapshots.h"
 #include "cachemon/db/db_open.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/store/store_copy.h"
 
 struct node_desk {
@@ -124,10 +125,18 @@ static const char *state_of(const struct node *n, const struct seen_job *row)
 	return node_writes(n, row->run_id) ? "running" : "cut";
 }
 
+/* cJSON's numbers have 53 bits. */
+static void add_number(cJSON *root, const char *key, int64_t v)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRId64, v);
+	cJSON_AddRawToObject(root, key, number);
+}
+
 static cJSON *describe(const struct node *n, const struct seen_job *row)
 {
 	cJSON *o = cJSON_CreateObject();
-	char number[24];
 
 	cJSON_AddStringToObject(o, "job", row->job);
 	cJSON_AddStringToObject(o, "name", row->name);
@@ -136,11 +145,8 @@ static cJSON *describe(const struct node *n, const struct seen_job *row)
 	else
 		cJSON_AddNullToObject(o, "user");
 	cJSON_AddStringToObject(o, "state", state_of(n, row));
-	/* cJSON's numbers have 53 bits. */
-	snprintf(number, sizeof(number), "%" PRId64, row->started_ns);
-	cJSON_AddRawToObject(o, "started_ns", number);
-	snprintf(number, sizeof(number), "%" PRId64, row->run_id);
-	cJSON_AddRawToObject(o, "run", number);
+	add_number(o, "started_ns", row->started_ns);
+	add_number(o, "run", row->run_id);
 	return o;
 }
 
@@ -172,20 +178,84 @@ static void say_jobs(const struct node_desk *d, const struct node_peer *peer,
 		snprintf(ret->text + l.len, LIST_END_MAX, LIST_END, l.more);
 }
 
+struct found {
+	const struct node *node;
+	int64_t run_id;
+	char state[16];
+};
+
 static bool take_run(void *arg, const struct seen_job *row)
 {
-	*(int64_t *)arg = row->run_id;
+	struct found *f = arg;
+
+	f->run_id = row->run_id;
+	snprintf(f->state, sizeof(f->state), "%s", state_of(f->node, row));
 	return false;
 }
 
 /* Neither the words nor the order of the checks show whether another user has such a job. */
 static int find_run(const struct node_desk *d, const struct node_peer *peer, const char *job,
-		    int64_t *ret_run, struct errtext *err)
+		    struct found *ret, struct errtext *err)
 {
-	*ret_run = 0;
-	if (each_job(d, peer, job, take_run, ret_run))
+	*ret = (struct found){.node = d->node};
+	if (each_job(d, peer, job, take_run, ret))
 		return errtext_set(err, -EIO, "cannot read the database of this node");
-	return *ret_run ? 0 : errtext_set(err, -ENOENT, "you have no such job on this node");
+	return ret->run_id ? 0 : errtext_set(err, -ENOENT, "you have no such job on this node");
+}
+
+#define HITS SQL_hits("j.")
+
+/* The columns are the numbers of the answer. */
+static const char totals_sql[] =
+	"SELECT " HITS " AS hits, j.misses, j.lookups, j.read_calls, j.read_bytes, j.stall_ns, "
+	"r.duration_ns, r.page_size_bytes FROM job j JOIN run r ON r.id = j.run_id "
+	"WHERE j.slot = 1 AND r.id = ?";
+
+static int add_totals(const struct node_desk *d, int64_t run_id, cJSON *root)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db;
+	int rc = db_open(d->db, DB_READ, &db);
+
+	if (!rc)
+		rc = sqlite3_prepare_v2(db, totals_sql, -1, &stmt, NULL);
+	if (!rc)
+		rc = sqlite3_bind_int64(stmt, 1, run_id);
+	if (!rc)
+		rc = sqlite3_step(stmt);
+	for (int i = 0; rc == SQLITE_ROW && i < sqlite3_column_count(stmt); i++) {
+		const char *key = sqlite3_column_name(stmt, i);
+
+		if (sqlite3_column_type(stmt, i) == SQLITE_NULL)
+			cJSON_AddNullToObject(root, key);
+		else
+			add_number(root, key, sqlite3_column_int64(stmt, i));
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return rc == SQLITE_ROW ? 0 : -EIO;
+}
+
+static void say_totals(const struct node_desk *d, const struct node_peer *peer, const char *job,
+		       struct node_answer *ret)
+{
+	struct found found = {.run_id = 0};
+	struct errtext err;
+	cJSON *root;
+
+	if (find_run(d, peer, job, &found, &err)) {
+		say_error(ret, err.text);
+		return;
+	}
+	root = cJSON_CreateObject();
+	add_number(root, "run", found.run_id);
+	cJSON_AddStringToObject(root, "state", found.state);
+	if (add_totals(d, found.run_id, root)) {
+		cJSON_Delete(root);
+		say_error(ret, "cannot read the database of this node");
+	} else if (!print(root, ret->text, sizeof(ret->text))) {
+		say_error(ret, "out of memory");
+	}
 }
 
 /* Users do not pay for what else the machine does. */
@@ -213,18 +283,18 @@ static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int *ret_fd,
 static void give_snapshot(struct node_desk *d, const struct node_peer *peer, const char *job,
 			  struct node_answer *ret)
 {
+	struct found found = {.run_id = 0};
 	struct errtext err;
-	int64_t run_id;
 	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &err);
 
 	if (!r)
-		r = find_run(d, peer, job, &run_id, &err);
+		r = find_run(d, peer, job, &found, &err);
 	if (!r)
-		r = copy_run(d, peer->uid, run_id, &ret->fd, &err);
+		r = copy_run(d, peer->uid, found.run_id, &ret->fd, &err);
 	if (r)
 		say_error(ret, err.text);
 	else
-		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 "}", run_id);
+		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 "}", found.run_id);
 }
 
 static void begin_job(struct node_desk *d, const struct node_request *request,
@@ -260,6 +330,8 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 		say_jobs(d, peer, ret);
 	else if (request->verb == NODE_SNAPSHOT)
 		give_snapshot(d, peer, request->job, ret);
+	else if (request->verb == NODE_TOTALS)
+		say_totals(d, peer, request->job, ret);
 	else if (request->verb == NODE_BEGIN)
 		begin_job(d, request, ret);
 	else

@@ -21,6 +21,7 @@ static const struct {
 	[NODE_HELLO] = {"hello", 0, 0},
 	[NODE_JOBS] = {"jobs", 0, 0},
 	[NODE_SNAPSHOT] = {"snapshot", BIT(F_JOB), BIT(F_JOB)},
+	[NODE_TOTALS] = {"totals", BIT(F_JOB), BIT(F_JOB)},
 	[NODE_BEGIN] = {"begin", BIT(F_JOB),
 			BIT(F_JOB) | BIT(F_NAME) | BIT(F_PARTITION) | BIT(F_UID)},
 	[NODE_END] = {"end", BIT(F_JOB), BIT(F_JOB)},
@@ -101,7 +102,7 @@ static int take_verb(const cJSON *root, struct node_request *q, struct errtext *
 			q->verb = i;
 			return 0;
 		}
-	return REJECT("unknown request; there are hello, jobs, snapshot, begin and end");
+	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin and end");
 }
 
 static int take_all(const cJSON *root, struct node_request *q, struct errtext *err)
@@ -162,6 +163,26 @@ int node_request_parse(const char *text, size_t len, struct node_request *ret, s
 	if (!e)
 		*ret = q;
 	return e;
+}
+
+static bool add_text(cJSON *root, const char *key, const char *text)
+{
+	return !*text || cJSON_AddStringToObject(root, key, text);
+}
+
+int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX + 1])
+{
+	cJSON *root = cJSON_CreateObject();
+	bool ok = cJSON_AddStringToObject(root, "request", verbs[q->verb].name) &&
+		  add_text(root, field_names[F_JOB], q->job) &&
+		  add_text(root, field_names[F_NAME], q->name) &&
+		  add_text(root, field_names[F_PARTITION], q->partition);
+
+	if (ok && q->uid >= 0)
+		ok = cJSON_AddNumberToObject(root, field_names[F_UID], (double)q->uid);
+	ok = ok && cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false);
+	cJSON_Delete(root);
+	return ok ? 0 : -ENOMEM;
 }
 
 bool node_may_see(const struct node_peer *peer, int64_t uid)

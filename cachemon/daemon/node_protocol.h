@@ -8,6 +8,7 @@
  *   {"request": "hello"}                         versions of the daemon and of this
  *   {"request": "jobs"}                          the jobs that the caller may see
  *   {"request": "snapshot", "job": "slurm:14"}   the rows of a job
+ *   {"request": "totals", "job": "slurm:14"}     its sums
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
  *   {"request": "end", "job": "slurm:14"}
  */
@@ -27,7 +28,15 @@ enum {
 	NODE_NAME_MAX = 255,
 };
 
-enum node_verb { NODE_HELLO, NODE_JOBS, NODE_SNAPSHOT, NODE_BEGIN, NODE_END, NODE_VERB_NR };
+enum node_verb {
+	NODE_HELLO,
+	NODE_JOBS,
+	NODE_SNAPSHOT,
+	NODE_TOTALS,
+	NODE_BEGIN,
+	NODE_END,
+	NODE_VERB_NR
+};
 
 struct node_request {
 	enum node_verb verb;
@@ -39,6 +48,8 @@ struct node_request {
 
 /* 0, -EINVAL or -ENOMEM, and a text for the client. *ret is complete or unchanged. */
 int node_request_parse(const char *text, size_t len, struct node_request *ret, struct errtext *err);
+/* 0 or -ENOMEM. Every request that node_request_parse() accepts fits. */
+int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX + 1]);
 
 /* The user who asks, as the kernel says. */
 struct node_peer {

@@ -21,7 +21,7 @@ struct reader {
 	const char *cert_file, *key_file;
 };
 
-static int refuse(struct reader *r, const yaml_node_t *at, const char *what)
+static int wrong(struct reader *r, const yaml_node_t *at, const char *what)
 {
 	return errtext_set(r->err, -EINVAL, "%s:%zu: %s", r->file, at->start_mark.line + 1, what);
 }
@@ -41,13 +41,13 @@ static int each_pair(struct reader *r, const yaml_node_t *mapping, take_pair *ta
 	int e = 0;
 
 	if (mapping->type != YAML_MAPPING_NODE)
-		return refuse(r, mapping, "expected lines KEY: VALUE");
+		return wrong(r, mapping, "expected lines KEY: VALUE");
 	for (yaml_node_pair_t *p = mapping->data.mapping.pairs.start;
 	     !e && p < mapping->data.mapping.pairs.top; p++) {
 		const yaml_node_t *key = yaml_document_get_node(&r->document, p->key);
 
 		if (!text_of(key))
-			return refuse(r, key, "a key is a word");
+			return wrong(r, key, "a key is a word");
 		e = take(r, key, yaml_document_get_node(&r->document, p->value));
 	}
 	return e;
@@ -56,9 +56,9 @@ static int each_pair(struct reader *r, const yaml_node_t *mapping, take_pair *ta
 static int take_file(struct reader *r, const yaml_node_t *value, const char **to)
 {
 	if (*to)
-		return refuse(r, value, "this key was given before");
+		return wrong(r, value, "this key was given before");
 	*to = text_of(value);
-	return *to && **to ? 0 : refuse(r, value, "expected the name of a file");
+	return *to && **to ? 0 : wrong(r, value, "expected the name of a file");
 }
 
 static int take_tls(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)
@@ -67,7 +67,7 @@ static int take_tls(struct reader *r, const yaml_node_t *key, const yaml_node_t 
 		return take_file(r, value, &r->cert_file);
 	if (!strcmp(text_of(key), "key_file"))
 		return take_file(r, value, &r->key_file);
-	return refuse(r, key, "unknown key in tls_server_config; there are cert_file and key_file");
+	return wrong(r, key, "unknown key in tls_server_config; there are cert_file and key_file");
 }
 
 static bool is_bcrypt(const char *hash)
@@ -83,15 +83,15 @@ static int take_user(struct reader *r, const yaml_node_t *key, const yaml_node_t
 	struct web_user *u = &c->users[c->nr_users];
 
 	if (!*name || strlen(name) > NAME_MAX_BYTES || strchr(name, ':'))
-		return refuse(r, key, "a user's name has 1 to 128 bytes without a colon");
+		return wrong(r, key, "a user's name has 1 to 128 bytes without a colon");
 	if (!is_bcrypt(hash))
-		return refuse(r, value,
-			      "not a bcrypt hash. To make one, run: htpasswd -nBC 10 USER");
+		return wrong(r, value,
+			     "not a bcrypt hash. To make one, run: htpasswd -nBC 10 USER");
 	for (size_t i = 0; i < c->nr_users; i++)
 		if (!strcmp(c->users[i].name, name))
-			return refuse(r, key, "this user was given before");
+			return wrong(r, key, "this user was given before");
 	if (c->nr_users == USERS_MAX)
-		return refuse(r, key, "more than 64 users");
+		return wrong(r, key, "more than 64 users");
 	c->nr_users++;
 	u->name = strdup(name);
 	u->hash = strdup(hash);
@@ -103,10 +103,10 @@ static int take_section(struct reader *r, const yaml_node_t *key, const yaml_nod
 	if (!strcmp(text_of(key), "tls_server_config"))
 		return each_pair(r, value, take_tls);
 	if (strcmp(text_of(key), "basic_auth_users") != 0)
-		return refuse(r, key,
-			      "unknown key; there are tls_server_config and basic_auth_users");
+		return wrong(r, key,
+			     "unknown key; there are tls_server_config and basic_auth_users");
 	if (r->config->users)
-		return refuse(r, key, "this key was given before");
+		return wrong(r, key, "this key was given before");
 	r->config->users = calloc(USERS_MAX + 1, sizeof(*r->config->users));
 	return r->config->users ? each_pair(r, value, take_user)
 				: errtext_set(r->err, -ENOMEM, "out of memory");
@@ -133,7 +133,7 @@ static int read_document(struct reader *r)
 	if (!e && !r->cert_file != !r->key_file)
 		e = errtext_set(r->err, -EINVAL,
 				"%s: tls_server_config needs both cert_file and key_file", r->file);
-	if (e || !r->cert_file)
+	if (e || !r->cert_file || !r->key_file)
 		return e;
 	e = read_pem(r, r->cert_file, &r->config->cert);
 	return e ? e : read_pem(r, r->key_file, &r->config->key);

@@ -15,7 +15,7 @@ struct sums {
 	bool known[SUM_NR];
 };
 
-/* What was counted and is in no series yet, and what is. */
+/* Counts that are in no series yet, and those that are. */
 struct account {
 	struct sums pending, own;
 };
@@ -45,7 +45,7 @@ struct record {
 };
 
 struct metrics_jobs {
-	struct record **records;
+	struct record *records;
 	size_t nr, max;
 	struct record other;
 	bool any_other;
@@ -67,12 +67,6 @@ static void record_clear(struct record *r)
 	free(r->partition);
 }
 
-static void forget(struct record *r)
-{
-	record_clear(r);
-	free(r);
-}
-
 struct metrics_jobs *metrics_jobs_new(void)
 {
 	struct metrics_jobs *m = calloc(1, sizeof(*m));
@@ -91,7 +85,7 @@ void metrics_jobs_free(struct metrics_jobs *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->nr; i++)
-		forget(m->records[i]);
+		record_clear(&m->records[i]);
 	free(m->records);
 	record_clear(&m->other);
 	free(m);
@@ -156,35 +150,26 @@ static void keep_text(char **to, const char *text)
 	*to = copy;
 }
 
-static struct record *record_new(const struct metrics_job *sums)
-{
-	struct record *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	r->past = metrics_new();
-	keep_text(&r->manager, sums->manager);
-	keep_text(&r->jobid, sums->jobid);
-	if (r->past && same(r->manager, sums->manager) && same(r->jobid, sums->jobid))
-		return r;
-	forget(r);
-	return NULL;
-}
-
 static struct record *record_of(struct metrics_jobs *m, const struct metrics_job *sums)
 {
 	struct record *r;
 
 	for (size_t i = 0; i < m->nr; i++)
-		if (same(m->records[i]->jobid, sums->jobid) &&
-		    same(m->records[i]->manager, sums->manager))
-			return m->records[i];
+		if (same(m->records[i].jobid, sums->jobid) &&
+		    same(m->records[i].manager, sums->manager))
+			return &m->records[i];
 	if (vec_reserve(m->records, m->max, m->nr + 1))
 		return NULL;
-	r = record_new(sums);
-	if (r)
-		m->records[m->nr++] = r;
-	return r;
+	r = &m->records[m->nr];
+	*r = (struct record){.past = metrics_new()};
+	keep_text(&r->manager, sums->manager);
+	keep_text(&r->jobid, sums->jobid);
+	if (r->past && same(r->manager, sums->manager) && same(r->jobid, sums->jobid)) {
+		m->nr++;
+		return r;
+	}
+	record_clear(r);
+	return NULL;
 }
 
 static struct run *run_of(struct record *r, uint64_t number)
@@ -314,18 +299,18 @@ static void leave(struct metrics_jobs *m, uint64_t now_ns)
 	size_t left = 0;
 
 	for (size_t i = 0; i < m->nr; i++) {
-		struct record *r = m->records[i];
+		struct record *r = &m->records[i];
+		bool leaves = r->has_place && r->leaves_ns && now_ns >= r->leaves_ns;
 
-		m->records[left++] = r;
-		if (!r->has_place || !r->leaves_ns || now_ns < r->leaves_ns)
-			continue;
-		settle(m, r);
-		r->has_place = r->gives_way = false;
-		r->leaves_ns = 0;
-		if (r->nr_runs)
-			continue;
-		forget(r);
-		left--;
+		if (leaves) {
+			settle(m, r);
+			r->has_place = r->gives_way = false;
+			r->leaves_ns = 0;
+		}
+		if (leaves && !r->nr_runs)
+			record_clear(r);
+		else
+			m->records[left++] = *r;
 	}
 	m->nr = left;
 }
@@ -335,8 +320,8 @@ static struct record *best_waiting(struct metrics_jobs *m)
 	struct record *best = NULL;
 
 	for (size_t i = 0; i < m->nr; i++)
-		if (!m->records[i]->has_place && (!best || m->records[i]->score > best->score))
-			best = m->records[i];
+		if (!m->records[i].has_place && (!best || m->records[i].score > best->score))
+			best = &m->records[i];
 	return best;
 }
 
@@ -346,7 +331,7 @@ static void fill_places(struct metrics_jobs *m, uint64_t now_ns)
 	size_t taken = 0;
 
 	for (size_t i = 0; i < m->nr; i++)
-		taken += m->records[i]->has_place;
+		taken += m->records[i].has_place;
 	for (; taken < METRICS_PLACES && (r = best_waiting(m)); taken++) {
 		r->has_place = true;
 		r->since_ns = now_ns;
@@ -362,7 +347,7 @@ static void give_way(struct metrics_jobs *m, uint64_t now_ns)
 	struct record *idlest = NULL;
 
 	for (size_t i = 0; i < m->nr; i++) {
-		struct record *r = m->records[i];
+		struct record *r = &m->records[i];
 
 		if (r->gives_way)
 			return;
@@ -382,12 +367,12 @@ static void forget_ended(struct metrics_jobs *m)
 	size_t left = 0;
 
 	for (size_t i = 0; i < m->nr; i++) {
-		struct record *r = m->records[i];
+		struct record *r = &m->records[i];
 
 		if (r->has_place || r->nr_runs)
-			m->records[left++] = r;
+			m->records[left++] = *r;
 		else
-			forget(r);
+			record_clear(r);
 	}
 	m->nr = left;
 }
@@ -465,8 +450,8 @@ static size_t view_all(struct metrics_jobs *m)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < m->nr; i++)
-		if (m->records[i]->has_place) {
-			view_job(m->records[i], &m->view[nr], m->mounts[nr]);
+		if (m->records[i].has_place) {
+			view_job(&m->records[i], &m->view[nr], m->mounts[nr]);
 			nr++;
 		}
 	if (!m->any_other)
@@ -476,8 +461,8 @@ static size_t view_all(struct metrics_jobs *m)
 		.manager = "_other", .jobid = "_other", .rest = true, .processes = {0, true}};
 	view_sums(&m->other, others);
 	for (size_t i = 0; i < m->nr; i++)
-		if (!m->records[i]->has_place)
-			add_present(m->records[i], others);
+		if (!m->records[i].has_place)
+			add_present(&m->records[i], others);
 	return nr + 1;
 }
 
@@ -486,11 +471,11 @@ void metrics_jobs_view(struct metrics_jobs *m, uint64_t now_ns, const struct met
 {
 	leave(m, now_ns);
 	for (size_t i = 0; i < m->nr; i++)
-		m->records[i]->score = m->records[i]->score / 2 +
-				       (double)activity(m->records[i]->account.pending.of);
+		m->records[i].score = m->records[i].score / 2 +
+				      (double)activity(m->records[i].account.pending.of);
 	fill_places(m, now_ns);
 	for (size_t i = 0; i < m->nr; i++)
-		settle(m, m->records[i]);
+		settle(m, &m->records[i]);
 	give_way(m, now_ns);
 	forget_ended(m);
 	*ret_nr = view_all(m);

@@ -33,15 +33,22 @@ static void begin_epoch(struct model_epochs *e, const struct moment *m, struct b
 		.name = name, .start_ns = m->at_ns, .cpu_ns = m->cpu_ns, .counts = m->total};
 }
 
-/* The counts up to here, minus those at its start. */
+/* The counts up to here, minus those at its start. If an epoch ended before its mark was
+ * taken, its reads are in the counts of the one before. */
 static void end_epoch(const struct model *m, struct model_epochs *e, const struct moment *start,
 		      const struct moment *end)
 {
 	struct model_epoch *x = &e->list[e->nr];
 
 	x->duration_ns = end->at_ns - x->start_ns;
-	if (x->duration_ns <= 0)
+	if (x->duration_ns <= 0 && !x->name.data)
 		return;
+	if (x->duration_ns <= 0) {
+		*x = (struct model_epoch){.name = x->name, .start_ns = x->start_ns};
+		e->nr++;
+		e->nr_unseen++;
+		return;
+	}
 	x->counts = end->total;
 	counts_subtract(&x->counts, &start->total);
 	x->cpu_ns = opt_sub(end->cpu_ns, start->cpu_ns);
@@ -53,13 +60,16 @@ static int load_marks(sqlite3 *db, struct model *m, const struct model_job *job,
 		      struct model_epochs *e, struct errtext *err)
 {
 	size_t room = rows_total(db, "SELECT count(*) FROM mark WHERE job_id = ?1", job->id);
-	char *sql = model_rows_sql("SELECT at_ns, text, read_on_ns, cpu_ns",
+	bool has_late = model_has(db, "mark", "late_ns");
+	char *sql = model_rows_sql(has_late ? "SELECT at_ns, text, late_ns, read_on_ns, cpu_ns"
+					    : "SELECT at_ns, text, NULL, read_on_ns, cpu_ns",
 				   "FROM mark WHERE job_id = ?1 ORDER BY number");
 	struct rows r = rows_begin(db, &m->arena, sql, 1, &job->id);
 	struct moment was = {.cpu_ns = {0, job->cpu_ns.known}, .total = job->counts}, now;
 	int ret;
 
 	memset(was.total.c, 0, sizeof(was.total.c));
+	e->margin_ns.known = true;
 	e->marks = arena_alloc(&m->arena, room * sizeof(*e->marks));
 	e->list = arena_alloc(&m->arena, (room + 1) * sizeof(*e->list));
 	if (e->list)
@@ -70,6 +80,10 @@ static int load_marks(sqlite3 *db, struct model *m, const struct model_job *job,
 		now = (struct moment){.at_ns = rows_ns(&r)};
 		mark->at_ns = now.at_ns;
 		mark->text = rows_bytes(&r);
+		mark->late_ns = rows_i64(&r);
+		if (!mark->late_ns.known || mark->late_ns.value > e->margin_ns.value)
+			e->margin_ns.value = mark->late_ns.value;
+		e->margin_ns.known = e->margin_ns.known && mark->late_ns.known;
 		now.read_on_ns = rows_ns(&r);
 		now.cpu_ns = rows_i64(&r);
 		model_rows_counts(&r, &now.total);
@@ -188,6 +202,7 @@ static void add_interval(struct model_epoch *x, const struct model_epoch *interv
 /* Whole intervals. */
 static void sum_epochs(struct model_epochs *e, const struct passes *p)
 {
+	e->margin_ns = (struct opt_i64){0, true};
 	for (size_t i = 0; i < p->nr_intervals; i++) {
 		const struct model_epoch *x = &p->intervals[i];
 		bool begins = e->nr < p->nr && (!e->nr || i >= p->first[e->nr - 1]);
@@ -196,8 +211,8 @@ static void sum_epochs(struct model_epochs *e, const struct passes *p)
 			e->list[e->nr++] = *x;
 		else
 			add_interval(&e->list[e->nr - 1], x);
-		if (begins && e->nr > 1 && x->duration_ns > e->margin_ns)
-			e->margin_ns = x->duration_ns;
+		if (begins && e->nr > 1 && x->duration_ns > e->margin_ns.value)
+			e->margin_ns.value = x->duration_ns;
 	}
 }
 

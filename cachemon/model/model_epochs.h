@@ -14,6 +14,7 @@
 struct model_mark {
 	int64_t at_ns; /* since the start of the run */
 	struct bytes text;
+	struct opt_i64 late_ns; /* the job may have set it so long before; 0: exact */
 };
 
 /* An epoch, named by the mark at its start. name.data NULL: it has no name. */
@@ -28,11 +29,12 @@ struct model_epochs {
 	struct model_mark *marks;
 	size_t nr_marks;
 	struct opt_i64 marks_dropped; /* marks that did not fit */
-	bool marked;		      /* the epochs come from marks, and their counts are exact */
+	bool marked;		      /* the epochs come from marks */
 	const char *absent;	      /* why there are no epochs; NULL: there are */
-	int64_t margin_ns;	      /* for found epochs: the possible error of their limits */
+	struct opt_i64 margin_ns;     /* the largest possible error of their limits */
 	struct model_epoch *list;
 	size_t nr;
+	size_t nr_unseen; /* of these, ended before their mark was taken: they have no counts */
 };
 
 /* For a watched job; call it before its counts are estimated. */

@@ -14,7 +14,8 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/model/model_rows.h"
 
-enum { UUID_LEN = 36 };
+/* Shorter beginnings are too easy to hit by mistake, and '--delete' takes them. */
+enum { UUID_LEN = 36, UUID_LEAST = 8 };
 
 /* The number of runs before the last one; false: not such a name. */
 static bool parse_last(const char *name, uint64_t *ret_back)
@@ -27,6 +28,12 @@ static bool parse_last(const char *name, uint64_t *ret_back)
 	       *ret_back < INT64_MAX;
 }
 
+/* Digits alone are a number of any length. */
+static bool is_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
 static bool is_uuid_beginning(const char *name)
 {
 	size_t len = strlen(name);
@@ -34,14 +41,14 @@ static bool is_uuid_beginning(const char *name)
 	for (size_t i = 0; i < len; i++)
 		if (!isxdigit((unsigned char)name[i]) && name[i] != '-')
 			return false;
-	return len > 0 && len <= UUID_LEN;
+	return len >= UUID_LEAST && len <= UUID_LEN && !is_number(name);
 }
 
 bool run_name_is(const char *name)
 {
 	uint64_t back = 0;
 
-	return parse_last(name, &back) || is_uuid_beginning(name);
+	return parse_last(name, &back) || is_number(name) || is_uuid_beginning(name);
 }
 
 /* The first two ids from a query with one parameter, which is a text or a number. */
@@ -63,23 +70,22 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 	uint64_t value = 0;
 	int64_t ids[2] = {0};
 	int nr = 0;
-	int ret;
+	int ret = 0;
 
 	if (parse_last(name, &value)) {
 		ret = first_ids(db,
 				"SELECT id FROM run WHERE " RUN_NAME_STARTED
 				" ORDER BY id DESC LIMIT 1 OFFSET ?1",
 				NULL, (int64_t)value, ids, &nr, err);
-	} else {
-		ret = 0;
+	} else if (is_number(name)) {
 		if (parse_u64(name, &value) == 0 && value <= INT64_MAX)
 			ret = first_ids(db, "SELECT id FROM run WHERE id = ?1", NULL,
 					(int64_t)value, ids, &nr, err);
-		if (!ret && !nr && is_uuid_beginning(name))
-			ret = first_ids(db,
-					"SELECT id FROM run WHERE substr(uuid, 1, length(?1)) = "
-					"lower(?1) LIMIT 2",
-					name, 0, ids, &nr, err);
+	} else if (is_uuid_beginning(name)) {
+		ret = first_ids(db,
+				"SELECT id FROM run WHERE substr(uuid, 1, length(?1)) = "
+				"lower(?1) LIMIT 2",
+				name, 0, ids, &nr, err);
 	}
 	if (ret < 0)
 		return ret;

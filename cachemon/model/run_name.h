@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The names of runs: the number, the beginning of the uuid, "last", "last-1" (the one before it);
- * runs whose command failed to start do not count. Owns these words, and what a shell offers as
- * names of runs and jobs.
+ * for the last two, runs whose command failed to start do not count. Digits alone are always a
+ * number; a uuid's beginning has at least 8 characters. Owns these words, and what a shell offers
+ * as names of runs and jobs.
  */
 #ifndef MODEL_RUN_NAME_H
 #define MODEL_RUN_NAME_H
@@ -18,6 +19,11 @@
 /* An SQL condition on a row of run: its command did start. "last" means only such runs. */
 #define RUN_NAME_STARTED                                                                           \
 	"NOT (state = 'complete' AND coalesce(exit_status, 0) IN (126, 127) AND duration_ns = 0)"
+
+/* The forms, for messages about another word. */
+#define RUN_NAME_FORMS                                                                             \
+	"its number, the first 8 or more characters of its uuid (with a dash if they are all "     \
+	"digits), last or last-1"
 
 /* Whether a word could be a name; needs no database. */
 bool run_name_is(const char *name);

@@ -380,17 +380,18 @@ static void text_table(struct doc *d, const struct doc_table *t)
 }
 
 /* Columns of a picture's line: name, drawing, highest value. */
-enum { NAME_WIDTH = 17, LINE_WIDTH = 34 };
+enum { NAME_WIDTH = 17, LINE_WIDTH = 34, PEAK_WIDTH = 22 };
 
 static void put_series(FILE *out, const struct picture *p, const struct picture_panel *panel,
-		       const struct picture_series *s)
+		       const struct picture_series *s, int page)
 {
 	double top = picture_series_top(s, p->axis.nr);
+	int room = page - NAME_WIDTH - PEAK_WIDTH;
 	int width = wrap_width(s->name);
 
 	fputs(s->name, out);
 	wrap_pad(out, width < NAME_WIDTH ? NAME_WIDTH - width : 1);
-	picture_sparkline(out, p, s, LINE_WIDTH);
+	picture_sparkline(out, p, s, room < 1 ? 1 : room < LINE_WIDTH ? room : LINE_WIDTH);
 	if (isnan(top))
 		fputs("  not measured\n", out);
 	else
@@ -423,7 +424,8 @@ static void text_picture(struct doc *d, const struct picture *p)
 	}
 	for (size_t k = 0; k < p->nr_panels; k++)
 		for (size_t i = 0; i < p->panels[k].nr_series; i++)
-			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i]);
+			put_series(d->out, p, &p->panels[k], &p->panels[k].series[i],
+				   page_width(d));
 	put_place(d->out, p, page_width(d));
 	doc_marks_para(d, p);
 }

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/store/retention.h"
 
+uint64_t retention_now(struct retention_clock *c, uint64_t realtime_ns, uint64_t monotonic_ns)
+{
+	uint64_t now_ns = c->now_ns + (monotonic_ns - c->at_ns);
+
+	if (!c->now_ns || realtime_ns < now_ns)
+		now_ns = realtime_ns;
+	*c = (struct retention_clock){now_ns, monotonic_ns};
+	return now_ns;
+}
+
 /* SQLite uses freed pages again but does not return them, so deleting begins before the file has
  * its greatest size. */
 static uint64_t used_limit(uint64_t size_bytes)

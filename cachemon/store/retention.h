@@ -10,6 +10,16 @@
 
 #include "cachemon/store/store.h"
 
+/*
+ * The time by which ages are judged. A clock that is set forward makes no run older; if it is set
+ * back, the time is that of the clock, because runs begin by it. All zero: not yet used.
+ */
+struct retention_clock {
+	uint64_t now_ns, at_ns; /* CLOCK_REALTIME, or less; CLOCK_MONOTONIC */
+};
+
+uint64_t retention_now(struct retention_clock *c, uint64_t realtime_ns, uint64_t monotonic_ns);
+
 struct retention_policy {
 	uint64_t age_ns, size_bytes;	  /* 0: no limit */
 	uint64_t minutes_ns, quarters_ns; /* the age at which rows of an ended run are merged */

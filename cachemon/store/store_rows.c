@@ -403,6 +403,7 @@ static void write_marks(struct store *st, const struct sample *s)
 		bind_blob(&b, m->text, m->len);
 		bind_int(&b, (int64_t)m->read_on_ns);
 		bind_known(&b, st->measured.facts[JOB_WATCHED], (int64_t)m->cpu_ns);
+		bind_int(&b, (int64_t)m->late_ns);
 		bind_counters(&b, &m->total, st->measured.counter[JOB_WATCHED]);
 		bind_run(&b);
 	}

@@ -185,7 +185,7 @@ static const struct {
 		 "(SELECT pid FROM process_interval WHERE interval_id = ?1 "
 		 "ORDER BY stall_ns DESC, rchar_bytes DESC, pid LIMIT ?2)",
 		 NULL},
-	[S_MARK] = {REPLACE, "mark", "job_id, number, at_ns, text, read_on_ns, cpu_ns, *"},
+	[S_MARK] = {REPLACE, "mark", "job_id, number, at_ns, text, read_on_ns, cpu_ns, late_ns, *"},
 };
 
 struct columns {

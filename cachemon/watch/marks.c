@@ -17,6 +17,7 @@
 #include "cachemon/access/access.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
 
 enum { PLACE_MAX = 256, CHUNK = 4096 };
 
@@ -29,8 +30,11 @@ struct marks {
 	size_t nr, room, nr_set;
 	size_t taken; /* marks taken since the start */
 	uint64_t dropped;
-	char line[MARK_TEXT_MAX]; /* an incomplete line */
+	uint64_t looked_ns, empty_ns; /* when bytes were looked for last, and were not there */
+	uint64_t line_ns;	      /* the line was begun after this */
+	char line[MARK_TEXT_MAX];     /* an incomplete line */
 	size_t len;
+	bool asks; /* it began with MARK_ASKS */
 };
 
 /* ---- the guard: a process of the user's own, which outlives this one by a moment ---- */
@@ -184,6 +188,7 @@ int marks_new_list(struct marks **ret)
 	if (!m)
 		return -ENOMEM;
 	m->fd = m->guard = -1;
+	m->looked_ns = m->empty_ns = clock_now_ns();
 	*ret = m;
 	return 0;
 }
@@ -216,11 +221,15 @@ int marks_fd(const struct marks *m)
 	return m ? m->fd : -1;
 }
 
-size_t marks_waiting(const struct marks *m)
+size_t marks_waiting(struct marks *m)
 {
 	int n = 0;
 
-	return m->fd >= 0 && ioctl(m->fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
+	m->looked_ns = clock_now_ns();
+	if (m->fd >= 0 && ioctl(m->fd, FIONREAD, &n) == 0 && n > 0)
+		return (size_t)n;
+	m->empty_ns = m->looked_ns;
+	return 0;
 }
 
 bool marks_full(const struct marks *m)
@@ -258,6 +267,8 @@ static void end_line(struct marks *m)
 		mark = &m->list[m->nr++];
 		memset(mark, 0, sizeof(*mark));
 		mark->number = ++m->taken;
+		mark->since_ns = m->line_ns;
+		mark->waits = m->asks;
 		mark->len = m->len;
 		memcpy(mark->text, m->line, m->len);
 	}
@@ -268,10 +279,18 @@ static void end_line(struct marks *m)
 void marks_take(struct marks *m, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (data[i] == '\n')
+		bool first = !m->len && !m->asks;
+
+		if (first)
+			m->line_ns = m->empty_ns;
+		if (data[i] == '\n') {
 			end_line(m);
-		else if (m->len < MARK_TEXT_MAX)
+			m->asks = false;
+		} else if (first && data[i] == MARK_ASKS) {
+			m->asks = true;
+		} else if (m->len < MARK_TEXT_MAX) {
 			m->line[m->len++] = data[i];
+		}
 	}
 }
 
@@ -294,17 +313,23 @@ void marks_finish(struct marks *m)
 	end_line(m);
 }
 
-void marks_set(struct marks *m, uint64_t at_ns, uint64_t read_on_ns, const struct counters *total,
-	       uint64_t cpu_ns)
+void marks_set(struct marks *m, const struct sample *s, uint64_t read_on_ns,
+	       const struct counters *total, uint64_t cpu_ns)
 {
 	for (; m->nr_set < m->nr; m->nr_set++) {
 		struct sample_mark *mark = &m->list[m->nr_set];
+		/* A writer stops waiting some time after its line was read, never before. */
+		uint64_t waited = clock_now_ns() - mark->since_ns;
 
-		mark->at_ns = at_ns;
+		mark->at_ns = s->start_ns + s->duration_ns;
+		if (!mark->waits || waited >= MARK_WAIT_NS)
+			mark->late_ns = s->end_ns - mark->since_ns;
 		mark->read_on_ns = read_on_ns;
 		mark->total = *total;
 		mark->cpu_ns = cpu_ns;
 	}
+	/* All lines of that time were read; the rest came later. */
+	m->empty_ns = m->looked_ns;
 }
 
 const struct sample_mark *marks_fresh(const struct marks *m, size_t *ret_nr)

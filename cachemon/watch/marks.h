@@ -13,7 +13,10 @@
 /* Names the FIFO for the command. */
 #define MARKS_VARIABLE "CACHEMON_MARKS"
 
-enum { MARKS_MAX = 4096 };
+/* The first byte (ENQ) of a line whose writer waits until the line is read, but not longer than
+ * this. */
+enum { MARKS_MAX = 4096, MARK_ASKS = '\5' };
+#define MARK_WAIT_NS UINT64_C(1000000000)
 
 struct marks;
 
@@ -23,16 +26,17 @@ int marks_new(const struct invoker *inv, struct marks **ret, struct errtext *err
 const char *marks_path(const struct marks *m);
 /* Readable while there is input; -1 without marks. */
 int marks_fd(const struct marks *m);
-/* Bytes waiting now. The work that a writer did before it wrote them is done. */
-size_t marks_waiting(const struct marks *m);
+/* Bytes waiting now. The work that a writer did before it wrote them is done. The more often it is
+ * called, the better is known when they were written. */
+size_t marks_waiting(struct marks *m);
 /* Reads this many of them. A full list only counts the lines. */
 void marks_read(struct marks *m, size_t bytes);
 bool marks_full(const struct marks *m);
 /* Takes a last line without a newline. */
 void marks_finish(struct marks *m);
-/* Lines without a moment get this one. */
-void marks_set(struct marks *m, uint64_t at_ns, uint64_t read_on_ns, const struct counters *total,
-	       uint64_t cpu_ns);
+/* Lines without a moment get the end of this sample. */
+void marks_set(struct marks *m, const struct sample *s, uint64_t read_on_ns,
+	       const struct counters *total, uint64_t cpu_ns);
 /* The unstored marks, and the number dropped so far. */
 const struct sample_mark *marks_fresh(const struct marks *m, size_t *ret_nr);
 uint64_t marks_dropped(const struct marks *m);

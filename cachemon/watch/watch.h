@@ -70,6 +70,8 @@ void watch_run_names(struct watch_run *run);
 int watch_run_marks_fd(const struct watch_run *run);
 /* Whether they justify a sample: the run continues, and there is room for more. */
 bool watch_run_marks_count(const struct watch_run *run);
+/* Without marks waiting: a later one was not written before now. */
+void watch_run_marks_look(struct watch_run *run);
 /* Reads them without a sample, so that no writer blocks. */
 void watch_run_marks_drop(struct watch_run *run);
 /* The probes' maps fill up: a sample is due before the interval ends. */

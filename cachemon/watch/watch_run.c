@@ -151,7 +151,10 @@ static void make_page_room(struct watch_run *run)
 	int r = sampler_make_room(run->sampler);
 
 	if (r) {
-		errtext_set(&err, r, "cannot make room in the page state: %s", strerror(-r));
+		errtext_set(&err, r,
+			    "cannot remove pages from the full kernel map, so new pages may be "
+			    "untracked: %s",
+			    strerror(-r));
 		watch_complain(&run->room_complained, err.text);
 	} else {
 		run->room_complained = false;
@@ -195,8 +198,7 @@ static void take_marks(struct watch_run *run, struct sample *s, size_t waiting, 
 	marks_read(run->marks, waiting);
 	if (last)
 		marks_finish(run->marks);
-	marks_set(run->marks, s->start_ns + s->duration_ns, run->read_on_ns, &job->total,
-		  job->facts.cpu_ns);
+	marks_set(run->marks, s, run->read_on_ns, &job->total, job->facts.cpu_ns);
 	s->marks = marks_fresh(run->marks, &s->nr_marks);
 	s->marks_dropped = marks_dropped(run->marks);
 }
@@ -387,6 +389,12 @@ int watch_run_marks_fd(const struct watch_run *run)
 bool watch_run_marks_count(const struct watch_run *run)
 {
 	return run->set && !marks_full(run->marks);
+}
+
+void watch_run_marks_look(struct watch_run *run)
+{
+	if (run->marks)
+		marks_waiting(run->marks);
 }
 
 void watch_run_marks_drop(struct watch_run *run)

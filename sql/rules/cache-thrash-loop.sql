@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: cache-thrash-loop
 -- title: the job repeatedly reads more data than the cache holds, and fetches nearly all of it again each time
--- version: 2
+-- version: 3
 -- lever: symptom
 -- severity: high when the stall it explains is at least high_share of the wall time, medium when at
 --           least medium_share, else low
@@ -38,8 +38,9 @@ SELECT
 	iif(l.returned_pages <= l.repeat_lookups,
 		printf('%,d of %,d repeated lookups had to fetch the page again after reclaim', l.returned_pages,
 			l.repeat_lookups),
-		printf('%,d pages had to be fetched again after reclaim; at least %,d lookups were repeated',
-			l.returned_pages, l.repeat_lookups))
+		printf('%,d pages had to be fetched again after reclaim', l.returned_pages)
+			|| iif(l.repeat_lookups > 0,
+				printf('; at least %,d lookups were repeated', l.repeat_lookups), ''))
 		|| CASE WHEN j.evicted_reclaim_memcg * 2 < j.evicted_reclaim THEN ''
 			WHEN x.limit_bytes IS NULL THEN '; the job''s memory limit evicted most of them'
 			ELSE printf('; the job''s memory limit of %,d MiB evicted most of them',

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: nothing-wrong
 -- title: no rule found anything worth changing
--- version: 4
+-- version: 5
 -- severity: info
 -- order: last
 -- needs counters: lookups misses
@@ -24,7 +24,9 @@ WITH judged AS (SELECT
 	-- The start of a program itself causes lookups. Its accesses past them are reported
 	-- instead.
 	iif(j.lookups >= :min_lookups,
-			printf(', and %,d of %,d lookups missed', j.misses, j.lookups), '')
+			printf(', and %,d of %,d lookups missed', j.misses, j.lookups)
+				|| iif(j.stalls = 0 AND j.misses >= :min_lookups,
+					'; none of them waited for a device, as in the holes of a sparse file', ''), '')
 		|| iif(j.faults_major > 0 AND j.faults_major >= :told_share * j.lookups,
 			printf(', and %,d faults had to read from the device', j.faults_major), '')
 		|| iif(j.direct_read_bytes > 0 AND j.direct_read_bytes >= :told_share * j.read_bytes,

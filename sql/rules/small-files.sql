@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- id: small-files
 -- title: the dataset consists of many small files, and opening them dominates
--- version: 1
+-- version: 2
 -- severity: high when the stall in them is at least high_share of the wall time, medium when at least
 --           medium_share, else low
 -- needs counters: misses stall_ns read_bytes wall_ns cpu_ns demand_pages prefetched_pages
@@ -79,7 +79,7 @@ SELECT
 	c.saved_s AS gain_value,
 	's' AS gain_unit,
 	'bound' AS gain_method,
-	'small-files' AS gain_cause
+	'one-by-one' AS gain_cause
 FROM cost c
 WHERE c.files >= :min_files
 	AND c.misses >= :min_miss_share * c.fetched_pages

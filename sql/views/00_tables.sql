@@ -61,6 +61,7 @@ CREATE TEMP TABLE analysis_grade (
 -- Findings so far, and rules that could not be judged; for rules with "order: late" or "order:
 -- last".
 CREATE TEMP TABLE analysis_finding (
-	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB
+	job_id INTEGER, id TEXT, severity TEXT, confidence REAL, subject_kind TEXT, subject BLOB,
+	gain_s REAL, gain_cause TEXT
 );
 CREATE TEMP TABLE analysis_unjudged (job_id INTEGER, id TEXT, reason TEXT, doubt INTEGER);

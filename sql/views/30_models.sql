@@ -35,7 +35,9 @@ CREATE TEMP VIEW v_finding AS SELECT
 	job_id, id,
 	severity,  -- info, low, medium, high
 	confidence,  -- 0..1
-	subject_kind, subject
+	subject_kind, subject,
+	gain_s,  -- s; NULL: not known, or in bytes
+	gain_cause  -- text; NULL: none
 FROM analysis_finding;
 CREATE TEMP VIEW v_unjudged AS SELECT
 	job_id, id, reason,

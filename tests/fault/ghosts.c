@@ -148,7 +148,7 @@ static pid_t start_job(struct probe_set *set)
 		fail("no pipe");
 	pid = fork();
 	if (!pid) {
-		/* Busy, it waits for sweeps. */
+		/* The job works on until its parent has swept. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(orders[1]);
 		job();

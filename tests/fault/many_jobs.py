@@ -17,7 +17,8 @@ from faultlib.watch import BOUND_S  # noqa: E402
 
 part = Part("many_jobs", __doc__)
 
-# The helper's exit status if the kernel evicted pages of its own accord or skipped programs.
+# The helper's exit status if the kernel evicted pages of its own accord, or skipped programs that
+# count.
 DISTURBED, ATTEMPTS = 75, 5
 HIERARCHIES = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 

@@ -24,19 +24,26 @@ JOBS = 8
 ROUNDS = 6
 TIMEOUT_S = 60
 SLOTS = 255  # jobs at once
+CLOCK_JUMP = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fault/clock_jump.c")
 
 
 class Daemon:
-    def __init__(self, world, stack, groups, *options, db=None, named=True, prefix=(), env=None):
-        """named=False: the settings name the database. prefix: words before the program."""
+    def __init__(self, world, stack, groups, *options, db=None, named=True, use_config=False, prefix=(), env=None):
+        """use_config: the settings name the database, and have a policy for it. named=False: they
+        have the interval, too. prefix: words before the program."""
         self.world = world
         self.db = db or world.tool.fresh(".db")
+        self.errors = ""  # as far as they were read
         # Without groups it finds the jobs itself.
         jobs = [word for group in groups for word in ("--job", f"cgroup:{group}")]
         if named:
-            options = ("--db", self.db, "--interval", "200ms", *options)
-        self.process = subprocess.Popen([*prefix, world.tool.cachemon, "daemon", *options, *jobs], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+            options = ("--interval", "200ms", *options)
+        if named and not use_config:
+            options = ("--db", self.db, *options)
+        self.process = subprocess.Popen([*prefix, world.tool.cachemon, "daemon", *options, *jobs],
+                                        stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(env or {})})
         stack.callback(end_process, self.process)
 
     def query(self, sql):
@@ -72,9 +79,30 @@ class Daemon:
         equal(f"runs of {name}", len(runs), 1)
         return runs[0][0]
 
+    def writes(self):
+        """Attempts of the process so far, failed ones too."""
+        with open(f"/proc/{self.process.pid}/io", encoding="ascii") as f:
+            return int(dict(line.split(": ") for line in f)["syscw"])
+
+    def wait_writes(self, more):
+        wanted = self.writes() + more
+        self.until(lambda: self.writes() >= wanted, "attempts to write")
+
+    def wait_said(self, words):
+        fd = self.process.stderr.fileno()
+        os.set_blocking(fd, False)
+
+        def said():
+            with contextlib.suppress(BlockingIOError):
+                self.errors += os.read(fd, 65536).decode()
+            return words in self.errors
+        self.until(said, words)
+        os.set_blocking(fd, True)
+
     def end(self, status=0):
         self.process.send_signal(signal.SIGTERM)
         _, errors = self.process.communicate(timeout=TIMEOUT_S)
+        self.errors += errors
         if self.process.returncode != status:
             raise Failed(f"daemon exits {self.process.returncode}, not {status}: {tail(errors)}")
         return errors
@@ -111,11 +139,11 @@ def slurm_groups(stack, node):
     return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
 
 
-def only(world, pattern):
+def only(world, pattern, settings=""):
     """Options for jobs of this name: the machine may have others."""
     path = world.tool.fresh(".yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"jobs:\n  include: ['{pattern}']\n")
+        f.write(f"jobs:\n  include: ['{pattern}']\n{settings}")
     return "--config", path
 
 
@@ -253,6 +281,71 @@ def found_by_their_births(world, stack):
         equal("processes", job["processes"], 1)
 
 
+def try_rmdir(path):
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+
+
+def slurm_scope(stack, node):
+    """As slurm_groups(), in cgroup v2. systemd may have made the slice."""
+    root = machine.v2_root()
+    if not root:
+        raise Skipped("no cgroup v2 here")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(f"{root}/system.slice")
+        stack.callback(try_rmdir, f"{root}/system.slice")
+    scope = machine.cgroup(stack, f"{root}/system.slice", f"{node}{os.getpid()}_slurmstepd.scope")
+    return scope, (100000 + os.getpid() % 100000 * 10) * 1000
+
+
+@part.case
+def found_in_cgroup_v2(world, stack):
+    """Slurm's layout, with the processes in cgroups below those of the steps; and a container with
+    a twin in a cgroup that a user can make."""
+    scope, number = slurm_scope(stack, "v")
+    root = machine.v2_root()
+    own = f"{os.getpid():064x}"
+    settings = f"jobs:\n  include: ['slurm:{number // 1000}*', 'container:{own}']\n"
+    config = world.tool.fresh(".yaml")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(settings)
+    jobs, tallies = [], []
+
+    def start(group):
+        step = machine.cgroup(stack, group, "step_0")
+        task = machine.cgroup(stack, machine.cgroup(stack, step, "user"), "task_0")
+        more, tally = start_jobs(world, stack, [task])
+        jobs.extend(more)
+        tallies.extend(tally)
+    groups = [machine.cgroup(stack, scope, f"job_{number}")]
+    start(groups[0])
+    daemon = Daemon(world, stack, [], "--config", config)
+    daemon.wait_runs(1)
+    groups.append(machine.cgroup(stack, scope, f"job_{number + 1}"))
+    start(groups[1])
+    groups.append(machine.cgroup(stack, root, f"docker-{own}.scope"))
+    twins = machine.cgroup(stack, root, f"cachemon-twins-{os.getpid()}")
+    machine.cgroup(stack, twins, f"docker-{own}.scope")
+    more, tally = start_jobs(world, stack, groups[2:])
+    jobs += more
+    tallies += tally
+    daemon.wait_runs(3)
+    for i, job in enumerate(jobs):
+        job.do("read", i, "in")
+    errors = daemon.end()
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(3,)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        expect(world, job, lines_of(tally))
+        equal("user", report["run"]["user"], "root")
+        equal("processes", job["processes"], 1)
+    places = [group[len(root):] for group in groups]
+    # The user is that of the processes, which may come later.
+    equal("lines", sorted(line.split(", uid: ")[0] for line in errors.splitlines()),
+          sorted([f"cachemon: watching slurm: {number + i}, cgroup: {places[i]}" for i in range(2)] +
+                 [f"cachemon: watching container: {own}, cgroup: {places[2]}"]))
+
+
 @part.case
 def more_jobs_than_slots(world, stack):
     """The job that finds no slot begins when another one ends."""
@@ -274,6 +367,76 @@ def more_jobs_than_slots(world, stack):
     lines = [line.split(", ", 1)[0] for line in errors.splitlines() if job in line]
     equal("lines about it", lines, [f"cachemon: slurm:{job} is not watched: {SLOTS} jobs are watched already: "
                                     "no more at once", f"cachemon: watching slurm: {job}"])
+
+
+def fill(path):
+    """All space of its filesystem."""
+    with open(path, "wb", buffering=0) as f, contextlib.suppress(OSError):
+        while f.write(bytes(4096)):
+            pass
+
+
+@part.case
+def full_disk(world, stack):
+    """Reads and the end of a job while nothing can be written: they are written when there is room
+    again. The daemon says so once for each job."""
+    place = world.tool.fresh(".mount")
+    os.mkdir(place)
+    machine.mount(stack, "-t", "tmpfs", "-o", "size=16m", "none", place)
+    groups = make_groups(stack, 2, "full")
+    jobs, tallies = start_jobs(world, stack, groups)
+    daemon = Daemon(world, stack, groups, db=f"{place}/run.db")
+    daemon.wait_runs(2)
+    jobs[0].do("read", 0, "in")
+    runs = [daemon.run_of(group) for group in groups]
+    daemon.wait_intervals(runs)
+    fill(f"{place}/ballast")
+    daemon.wait_said("no space left")
+    before = daemon.query("SELECT id, run_id, start_ns FROM interval ORDER BY id")
+    for i, job in enumerate(jobs):
+        job.do("read", 1 + i, "in")
+    end_process(jobs[1].process)
+    end_group(groups[1])
+    daemon.wait_writes(40)  # the job probably ends meanwhile
+    os.unlink(f"{place}/ballast")
+    daemon.until(lambda: daemon.query(f"SELECT state FROM run WHERE id = {runs[1]}") == [("complete",)],
+                 "the end of a run")
+    jobs[0].do("read", 3, "in")
+    daemon.wait_intervals(runs[:1])
+    daemon.end()
+    equal("intervals that were written", daemon.query("SELECT id, run_id, start_ns FROM interval ORDER BY id")
+          [:len(before)], before)
+    equal("integrity", daemon.query("PRAGMA integrity_check"), [("ok",)])
+    for group, tally in zip(groups, tallies):
+        report, job = daemon.report(group)
+        equal("state", report["run"]["state"], "complete")
+        expect(world, job, lines_of(tally))
+    check(daemon.errors.count("no space left") <= 3, daemon.errors)
+
+
+@part.case
+def clock_set_forward(world, stack):
+    """The time of day jumps by a year: a run that has just ended is not a year old."""
+    library = world.tool.fresh(".so")
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, CLOCK_JUMP], check=True)
+    jumped = world.tool.fresh(".jumped")
+    slurm, number = slurm_groups(stack, "c")
+    number *= 1000
+    kept, ended = (machine.cgroup(stack, slurm, f"job_{number + i}") for i in range(2))
+    jobs, _ = start_jobs(world, stack, [kept, ended])
+    db = world.tool.fresh(".db")
+    settings = f"database: {db}\nretention: {{age: 1h}}\n"
+    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 1000}*", settings), db=db, use_config=True,
+                    env={"LD_PRELOAD": library, "CLOCK_JUMP_S": str(366 * 86400), "CLOCK_JUMP_FILE": jumped})
+    daemon.wait_runs(2)
+    end_process(jobs[1].process)
+    end_group(ended)
+    daemon.until(lambda: daemon.query("SELECT count(*) FROM run WHERE state = 'complete'") == [(1,)], "the end of a run")
+    with open(jumped, "w", encoding="ascii"):
+        pass
+    daemon.wait_intervals([daemon.run_of(kept)], 5)
+    equal("runs", daemon.query("SELECT count(*) FROM run"), [(2,)])
+    daemon.end()
 
 
 DROP = """

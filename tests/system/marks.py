@@ -87,6 +87,60 @@ def verb(w, stack):
     marked(w, stack, "verb")
 
 
+def plainly(epochs, path):
+    """Writes marks without waiting, and reads one cached file, more often in each epoch. Prints for
+    each epoch when its mark was being written, and how much was read before, as [start, bytes]; the
+    last pair is the moment of an exact mark, before and after it."""
+    sys.path.insert(0, EXAMPLES)
+    import cachemon_marks
+    total, seen = 0, []
+    began = time.monotonic_ns()
+    cachemon_marks.mark("exact")
+    exact = [began, time.monotonic_ns()]
+    for i in range(epochs):
+        seen.append([time.monotonic_ns(), total])
+        with open(os.environ["CACHEMON_MARKS"], "w", encoding="ascii") as f:
+            f.write(f"plain {i}\n")
+        for _ in range(i % 7 * 3):
+            read_whole(path)
+            total += os.path.getsize(path)
+    print(json.dumps([seen, total, exact]), flush=True)
+
+
+@part.case
+def plain(w, stack):
+    """Marks without an answer, some of them so close together that they share a sample: all are
+    kept, none is later than the report says, and the report does not call them exact."""
+    path, db = fill(f"{w.data}/plain", 8 * PAGES), f"{w.work}/plain.db"
+    done = subprocess.run([w.args.cachemon, "watch", "--db", db, "--level", "full", "--", sys.executable, "-B", ME, "--plainly",
+                           "40", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    seen, total, exact = json.loads(done.stdout)
+    job = report(w, db)
+    marks, epochs = job["marks"], [e for e in job["epochs"]["list"] if (e["name"] or "").startswith("plain")]
+    equal("names", [e["name"] for e in epochs], [f"plain {i}" for i in range(len(seen))])
+    equal("the mark that was waited for is exact", marks[0]["late_ns"], 0)
+    equal("margin", job["epochs"]["margin_ns"], max(m["late_ns"] for m in marks))
+    # The run began between these moments by the job's clock.
+    start = [exact[0] - marks[0]["at_ns"], exact[1] - marks[0]["at_ns"]]
+    shared = 0
+    for i, (e, mark, (at, _)) in enumerate(zip(epochs, marks[1:], seen)):
+        check(mark["late_ns"] > 0, f"mark {i} is called exact")
+        check(mark["at_ns"] >= at - start[1], f"mark {i} is before the job set it")
+        check(mark["at_ns"] - (at - start[0]) <= mark["late_ns"],
+              f"mark {i} is {mark['at_ns'] - (at - start[0])} ns late, not at most {mark['late_ns']}")
+        if e["duration_ns"] == 0:
+            shared += 1
+            equal(f"counts of epoch {i}, which ended before its mark was taken", (e["read_bytes"], e["lookups"]), (None, None))
+    check(shared, "no two marks share a sample: nothing is tested")
+    check(sum(e["read_bytes"] or 0 for e in job["epochs"]["list"]) == job["totals"]["read_bytes"], "bytes are lost")
+    check(job["totals"]["read_bytes"] >= total, "not all bytes were counted")
+    text = " ".join(subprocess.run([w.args.cachemon, "report", "--db", db, "--format", "text"], check=True,
+                                   stdout=subprocess.PIPE).stdout.decode().split())
+    check(f"did not wait for {len(seen)} of {len(marks)} marks: their boundaries may be late" in text, "the report does not say it")
+    check(f"{shared} epoch{'s' * (shared != 1)} ended before" in text, f"the report does not say of {shared}")
+    check("Counts are exact" not in text, "the report calls them exact")
+
+
 def pass_over(path, how, passes):
     """Reads one file so many times, in order or at random, at a steady pace. Prints when each pass
     began."""
@@ -345,6 +399,8 @@ def no_run(w, stack):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
         worker(sys.argv[2], sys.argv[3], sys.argv[4:])
+    elif sys.argv[1:2] == ["--plainly"]:
+        plainly(int(sys.argv[2]), sys.argv[3])
     elif sys.argv[1:2] == ["--pass-over"]:
         pass_over(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     elif sys.argv[1:2] == ["--load-epochs"]:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The metrics of a node's daemon: the figures of its jobs are those of the jobs' own accounts, also in
-Debian's Prometheus; both formats are valid; clients that are slow, many or without a password keep
-nobody waiting; the server has no privileges."""
+"""The metrics of a node's daemon: the figures of its jobs are those of the jobs' own accounts, also
+in Debian's Prometheus; both formats are valid; clients that are slow, many or without a password
+keep nobody waiting; the server has no privileges."""
 
 import base64
 import contextlib
@@ -120,8 +120,8 @@ def read_bytes(series, group):
 
 @part.case
 def figures_of_jobs(world, stack):
-    """Reads by each job's own account, and the pages that came by cachestat(2), in text, OpenMetrics and
-    the file for node_exporter."""
+    """Reads by each job's own account, and the pages that came by cachestat(2), in text, OpenMetrics
+    and the file for node_exporter."""
     groups = make_groups(stack, 3, "figures")
     jobs, tallies = start_jobs(world, stack, groups)
     world.fds = [os.open(f"{world.data}/{i:02}", os.O_RDONLY) for i in range(FILES)]

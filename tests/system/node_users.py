@@ -65,12 +65,12 @@ class Node:
         self.daemon = None
         self.directories = {}
 
-    def start(self):
+    def start(self, *options):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{self.number // 10}?\"]\n"
                     f"socket:\n  path: {self.socket}\n  admin_group: {ADMINS.gr_name}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config)
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
@@ -269,6 +269,33 @@ def ended_before_its_cgroup(world, stack):
     node.daemon.end()
     expect(world, node.daemon.report(second.group)[1], lines_of(second.tally))
     equal("runs", node.daemon.query("SELECT count(*) FROM run"), [(3,)])
+
+
+@part.case
+def sums_of_a_job(world, stack):
+    """They are the rows'. The end by root does not wait for the next interval."""
+    node = Node(world, stack).start("--interval", "10m")
+    totals = {"request": "totals", "job": node.name(1)}
+    job = node.job(1, ALICE)
+    # Its answer comes after the cgroup was seen.
+    equal("hello", list(node.ask({"request": "hello"})), ["version", "protocol"])
+    job.do("read", 0, "in")
+    equal("no rows yet", node.ask(totals), {"error": ABSENT})
+    equal("end", node.ask({"request": "end", "job": node.name(1)}), {})
+    node.daemon.until(lambda: node.ask(totals).get("state") == "complete", "its sums")
+    got = node.ask(totals)
+    lines = lines_of(job.tally)
+    names = ("read_calls", "read_bytes", "lookups", "hits", "misses", "stall_ns")
+    rows = node.daemon.query("SELECT read_calls, read_bytes, lookups, lookups - misses, misses, stall_ns, r.id, "
+                             "duration_ns FROM job JOIN run r ON r.id = run_id WHERE slot = 1")
+    equal("sums", [tuple(got[key] for key in (*names, "run", "duration_ns"))], rows)
+    check(got["read_bytes"] >= sum(line["read_bytes"] for line in lines) > 0, f"{got}")
+    equal("size of a page", got["page_size_bytes"], os.sysconf("SC_PAGESIZE"))
+    expect(world, world.tool.report(node.fetch(ALICE, 1))[1], lines)
+    for uid, answer in ((ALICE, got), (BOB, {"error": ABSENT})):
+        done = client(node, uid, f"print(json.dumps(ask({totals!r})))")
+        equal(f"answer to {uid}", json.loads(done.communicate(timeout=20)[0]), answer)
+    node.daemon.end()
 
 
 CLIENT = """

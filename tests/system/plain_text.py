@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text on a terminal: only ASCII if the locale is not UTF-8, lines as wide as COLUMNS, notes
-without markup."""
+"""Text on a terminal: only ASCII if the locale is not UTF-8, lines as wide as COLUMNS or the
+terminal, notes without markup."""
 
 import contextlib
 import lzma
@@ -42,12 +42,12 @@ class World:
         reads = words[0] in {reader[0] for reader in READERS} and "--help" not in words
         return [self.cachemon, *words, *(["--db", self.db] if reads else [])]
 
-    def shown(self, words, **env):
+    def shown(self, words, width=80, **env):
         """The output on a terminal, without lines that were erased."""
         with contextlib.ExitStack() as stack:
             # Variables that must be absent are absent in a Screen too.
             screen = Screen(stack, ["env", "-i", *(f"{k}={v}" for k, v in self.environment(TERM="xterm", **env).items()),
-                                    *self.argv(words)])
+                                    *self.argv(words)], columns=width)
             screen.end()
             return screen.said.rpartition(CLEAR)[2].replace(b"\r\n", b"\n")
 
@@ -70,7 +70,7 @@ def ascii_without_utf8(world, _):
             check(said and said.isascii(), f"{words} {env}: {[line for line in said.splitlines() if not line.isascii()][:3]}")
             # Lines of code are not wrapped: they contain names of this run.
             prose = b"\n".join(line for line in said.splitlines() if not line.startswith(b"    "))
-            check(words[-1] == "md" or words == ["explain"] or widest(prose) <= 80, f"{words} {env}: {widest(said)} columns")
+            check(words[-1] == "md" or widest(prose) <= 80, f"{words} {env}: {widest(said)} columns")
     whole = ["report", "--full", "--no-pager"]
     for words in (whole, ["runs"], ["compare", "--any", "last-1", "last"], ["whatif", "cache"]):
         check(not world.shown(words, LC_ALL="C.UTF-8").isascii(), f"{words}: no picture where there is UTF-8")
@@ -102,14 +102,21 @@ def columns(world, _):
     """Lines are as wide as COLUMNS, for each verb; an invalid width is ignored."""
     usual = {}
     for words in (*READERS, *OTHERS):
-        if words == ["explain"]:
-            continue
         usual[tuple(words)] = world.piped(words)
         narrow, wide = world.piped(words, COLUMNS="60"), world.piped(words, COLUMNS="132")
         lines = {name: len(text.splitlines()) for name, text in (("narrow", narrow), ("usual", usual[tuple(words)]),
                                                                  ("wide", wide))}
         check(lines["narrow"] >= lines["usual"] >= lines["wide"] and lines["narrow"] > lines["wide"], f"{words}: {lines}")
         check(80 < widest(wide) <= 132, f"{words}: {widest(wide)} columns of 132")
+    # A terminal's own width counts if COLUMNS is not set, which shells do not export.
+    for words in (*READERS, ["explain"], ["explain", "prefetch-waste"], ["--help"], ["report", "--help"]):
+        for width in (60, 132):
+            shown = world.shown(words, width=width, LC_ALL="C.UTF-8")
+            equal(f"{words} on a terminal of {width} columns", shown,
+                  world.shown(words, LC_ALL="C.UTF-8", COLUMNS=str(width)))
+            # Lines of code are not wrapped, and the curve has one width.
+            prose = b"\n".join(line for line in shown.splitlines() if not line.startswith(b"    "))
+            check(words == ["whatif", "cache"] or widest(prose) <= width, f"{words}: {widest(prose)} columns of {width}")
     for bad in ("", "0", "39", "x", "80x", "-1", "1001", "99999999999999999999"):
         equal(f"COLUMNS={bad}", world.piped(["report"], COLUMNS=bad), usual[("report",)])
 

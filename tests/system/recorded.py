@@ -96,11 +96,14 @@ def predictions_begin_with_a_verdict(world, _stack):
     best, = (s for s in job["settings"] if s["best"])
     fewer = 100 - 100 * best["waits"] / actual["waits"]
     said = " ".join(text.split("\n\n")[2].split())
-    check(said.startswith(f"With the setting {best['setting']}, read calls would wait {best['waits']:,} "
+    advice = {"sequential": "POSIX_FADV_SEQUENTIAL", "random": "POSIX_FADV_RANDOM"}
+    name = advice.get(best["setting"]) or f"the setting {best['setting']}"
+    check(said.startswith(f"With {name}, read calls would wait {best['waits']:,} "
                           f"times instead of {actual['waits']:,} ({fewer:.0f} % fewer)"), f"the verdict is: {said}")
     alike = [s["setting"] for s in job["settings"] if not s["actual"] and not s["best"] and
              s["waits"] == actual["waits"] and s["read_pages"] == actual["read_pages"]]
     table = text.split("Read files: ")[1].split("Mapped files: ")[0]
+    check(max(map(len, text.split("\n"))) <= 80 and "waits:" not in table, "the table does not fit 80 columns")
     check(alike, "no setting is the same as what was in force: nothing is tested")
     equal("settings in the table", {line.split()[0] for line in table.split("\n")[2:] if " MiB" in line},
           {"as"} | {s["setting"] for s in job["settings"] if not s["actual"] and s["setting"] not in alike})

@@ -113,7 +113,7 @@ def repeats_are_of_lookups():
         "faults": (FAULTED, [r"^24,000 pages had to be fetched again"]),
         "faults without a read": ({**FAULTED, "lookups": 0, "misses": 0, "demand_pages": 9000,
                                    "prefetched_async": 0, "used": 0, "read_calls": 0,
-                                   "read_bytes": 0}, [r"^24,000 pages"]),
+                                   "read_bytes": 0}, [r"^24,000 pages had to be fetched again after reclaim; the job"]),
         "reads alone": (rules.LOOP, [r"^30,000 of 30,000 repeated lookups had"]),
         "reads, and a large write": ({**rules.LOOP, "written_pages": 9000},
                                      [r"^30,000 pages .* at least 21,000 lookups"]),

@@ -232,6 +232,26 @@ def several(world, _):
 
 
 @part.case
+def uuids(world, _):
+    """Digits alone are the number of a run, even if a uuid begins with them; a shorter beginning of
+    a uuid than 8 characters is refused, and 8 of them name one run."""
+    path = world.made("uuids", copies=2)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE run SET uuid = '77123456-0000-4000-8000-00000000000' || id")
+        db.execute("UPDATE run SET uuid = '77abcdef-0000-4000-8000-000000000001' WHERE id = 1")
+    before = content(path)
+    for name in ("77", "771234", "77123456", "7712345600004000"):
+        check(f"no run '{name}'" in world.run(path, "--delete", name, status=1)[1], name)
+    for name in ("77abcde", "77a", "a"):
+        check("8 or more characters" in world.run(path, "--delete", name, status=2)[1], name)
+    check("several runs" in world.run(path, "--delete", "77123456-", status=1)[1], "two runs")
+    equal("nothing is deleted", content(path), before)
+    world.run(path, "--delete", "77ABCDEF")
+    equal("runs", [run for run, in rows(path, "SELECT id FROM run ORDER BY id")],
+          [i for i in range(2, len(before["run"]) + 1)])
+
+
+@part.case
 def while_written(world, _):
     """An open run may still be written: nothing is deleted; a run whose writer is gone is not
     open."""
@@ -255,6 +275,21 @@ def while_written(world, _):
 
 
 @part.case
+def long_command(world, _):
+    """The row of a run has one line for the names and the command, however long that is."""
+    path = world.made("long")
+    command = "command: cat " + " ".join(f"data/small/é{i}" for i in range(300))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET selector = ? WHERE slot = 1", (command,))
+    lines = world.run(path)[0].split("\n")
+    at = [i for i, line in enumerate(lines) if "data/small/é0" in line]
+    equal("rows", len(at), 2)
+    for i in at:
+        check(lines[i].endswith("…") and 70 <= len(lines[i]) <= 80, f"not one line: {lines[i]!r}")
+        check(re.match(r" +\d+ +2026-", lines[i + 1]), f"not the row's figures: {lines[i + 1]!r}")
+
+
+@part.case
 def since(world, _):
     """By date, by time and by age; in each format."""
     path = world.made("since", copies=3)
@@ -269,9 +304,9 @@ def since(world, _):
     hours = int(ago.total_seconds() // 3600) + 1
     shown = world.run(path, "--since", f"{hours}h")[0] if hours > 0 else world.run(path, "--since", "2026-11-25")[0]
     check(re.search(r"^ +4 +2026", shown, re.M) and not re.search(r"^ +3 +2026", shown, re.M), shown)
-    check("no runs" in world.run(path, "--since", "2100-01-01")[0], "of the future")
+    check("No run is so new" in world.run(path, "--since", "2100-01-01")[0], "of the future")
     for future in ("2262-04-12", "2300-01-01", "9999-12-31"):
-        check("no runs" in world.run(path, "--since", future)[0], future)
+        check("No run is so new" in world.run(path, "--since", future)[0], future)
     for long_ago in ("36000d", "36500d", "106751d", "106752d", "213504d", "999999999d", "999999999999999d", "1600-01-01",
                      "0001-01-01"):
         equal(long_ago, world.run(path, "--since", long_ago)[0], world.run(path)[0])

@@ -8,6 +8,7 @@ often as the count grew. Each sleep lasts at least from sched_switch to sched_wa
 until the end of the read. (Its CPU time is not a bound: on a virtual machine, time taken by the
 host is in no clock of the thread.)"""
 
+import contextlib
 import json
 import mmap
 import os
@@ -386,6 +387,53 @@ def what_moves_into_a_cgroup_is_exact(world, stack):
         watch.interrupt()
         _, job, _ = watch.end()
         judge(watch.db, job, path, json.loads(out)[0], level)
+
+
+def begun(db):
+    """Runs with an interval; the database may be new."""
+    with contextlib.suppress(sqlite3.OperationalError):
+        return query(db, "SELECT DISTINCT run_id FROM interval")
+    return []
+
+
+def query(db, sql):
+    with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True)) as c:
+        return c.execute(sql).fetchall()
+
+
+@part.case
+def two_jobs_on_one_file_are_exact(world, stack):
+    """One set of programs counts both. Each sleeps for pages that it or the other one brings."""
+    root = machine.v2_root() or machine.v1_root()
+    if not root or not tracefs.mounted():
+        raise Skipped("no cgroup can be made here, or no tracefs")
+    groups = [machine.cgroup(stack, root, f"cachemon-stalls{i}-{os.getpid()}") for i in range(2)]
+    db, path = world.tool.fresh(".db"), world.cold(PAGES)
+    daemon = subprocess.Popen([world.tool.cachemon, "daemon", "--db", db, "--interval", "200ms",
+                               *(word for group in groups for word in ("--job", f"cgroup:{group}"))],
+                              stderr=subprocess.PIPE, text=True)
+    stack.callback(daemon.kill)
+    machine.until(lambda: len(begun(db)) == 2, "an interval of each job")
+    script = 'echo $$ > "$0"/cgroup.procs && exec "$@"'
+    workers = [subprocess.Popen(["sh", "-c", script, group, *worker(world, "full", how, path)],
+                                stdout=subprocess.PIPE, text=True) for group, how in zip(groups, ("pread", "late"))]
+    told = [json.loads(w.communicate()[0])[0] for w in workers]
+    daemon.terminate()
+    errors = daemon.communicate()[1]
+    equal("status of the daemon", (daemon.returncode, errors.count("\n")), (0, 2))
+    for group, expected in zip(groups, told):
+        name = os.path.basename(group)
+        [(run,)] = query(db, f"SELECT run_id FROM job WHERE slot = 1 AND selector LIKE '%{name}%'")
+        _, job = world.tool.report(db, str(run))
+        found = entry(job, path)
+        sleeps = query(db, "SELECT sum(f.stalls) FROM file f JOIN job j ON j.id = f.job_id "
+                           f"WHERE j.run_id = {run} AND f.ino = {os.stat(path).st_ino}")[0][0]
+        part.note(f"{sleeps} sleeps of {found['totals']['stall_ns'] / 1e6:.2f} ms; the job: {expected['sleeps']} in "
+                  f"{expected['least_ns'] / 1e6:.2f} to {expected['most_ns'] / 1e6:.2f} ms")
+        check(expected["sleeps"] > 3, f"the job slept {expected['sleeps']} times: nothing to count")
+        equal("sleeps", sleeps, expected["sleeps"])
+        judge_time(found["totals"]["stall_ns"], expected, "full")
+        judge_lengths(job, expected, "full")
 
 
 def main():

@@ -48,6 +48,25 @@ static void test_taken_once(void **state)
 	announced_free(a);
 }
 
+/* Slurm's prolog knows the partition, and the step the name. */
+static void test_said_in_parts(void **state)
+{
+	struct node_request first = {.verb = NODE_BEGIN, .uid = 7, .job = "slurm:1"}, got;
+	struct node_request second = {.verb = NODE_BEGIN, .uid = -1, .job = "slurm:1"};
+	struct announced *a = announced_new();
+
+	(void)state;
+	strcpy(first.partition, "gpu");
+	strcpy(second.name, "train");
+	assert_int_equal(announced_put(a, &first, NOW), 0);
+	assert_int_equal(announced_put(a, &second, NOW), 0);
+	assert_true(announced_take(a, "slurm:1", NOW, &got));
+	assert_string_equal(got.name, "train");
+	assert_string_equal(got.partition, "gpu");
+	assert_int_equal(got.uid, 7);
+	announced_free(a);
+}
+
 static void test_forgotten(void **state)
 {
 	struct announced *a = announced_new();
@@ -82,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_taken_once),
+		cmocka_unit_test(test_said_in_parts),
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_bounded),
 	};

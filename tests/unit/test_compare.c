@@ -30,7 +30,7 @@ static void figures(void **state)
 	assert_string_equal(verdict_of(json), "worse");
 	assert_string_equal(text_of(metric(json, "hit_ratio"), "outcome"), "worse");
 	cJSON_Delete(json);
-	json = compared(f, "aaa", "AAAA");
+	json = compared(f, "aaaaaaaa", "AAAAAAAA");
 	assert_string_equal(verdict_of(json), "no-difference");
 	cJSON_Delete(json);
 }
@@ -156,10 +156,22 @@ static void names_of_runs(void **state)
 	fill_pair(f, 1000, 100);
 	refused(f, "3", "1", NULL, "no run '3'");
 	refused(f, "last-2", "1", NULL, "no run");
-	refused(f, "aa", "1", NULL, "several runs begin");
+	fixture_sql(f, "UPDATE run SET uuid = '7777aaaa-' || id");
+	refused(f, "7777aaaa", "1", NULL, "several runs begin");
+	refused(f, "7777aaaa-3", "1", NULL, "no run '7777aaaa-3'");
+	/* Digits alone are a number, and a short beginning is refused. */
+	fixture_sql(f, "UPDATE run SET uuid = '77777777-' || id");
+	refused(f, "77", "1", NULL, "no run '77'");
+	refused(f, "77777777", "1", NULL, "no run '77777777'");
+	refused(f, "77777777-", "1", NULL, "several runs begin");
+	refused(f, "99999999999999999999", "1", NULL, "no run '99999999999999999999'");
 	refused(f, "1", "2", "other", "no job 'other'");
 	assert_true(run_name_is("last-12"));
-	assert_true(run_name_is("2f4d-"));
+	assert_true(run_name_is("77"));
+	assert_true(run_name_is("2f4d0ac1"));
+	assert_true(run_name_is("2f4d0ac1-"));
+	assert_false(run_name_is("2f4d0ac"));
+	assert_false(run_name_is("2f4d-"));
 	assert_false(run_name_is("last-"));
 	assert_false(run_name_is("last+1"));
 	assert_false(run_name_is("train"));

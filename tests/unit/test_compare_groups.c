@@ -214,7 +214,7 @@ static void name_jobs(struct fixture *f, const char *name, const char *command_a
 		    name, command_a, command_b);
 }
 
-/* A name makes it the same job, even with other options, but not of another program. */
+/* A name that the user gave makes it the same job, whatever its command. */
 static void other_jobs(void **state)
 {
 	const char *const *a = COMPARE_RUNS("1");
@@ -225,6 +225,8 @@ static void other_jobs(void **state)
 	name_jobs(f, "load", "command: python3 load.py 1", "command: /usr/bin/python3 load.py 2");
 	assert_refused(f, a, b, false, NULL);
 	name_jobs(f, "load", "command: python3 load.py", "command: dd if=x");
+	assert_refused(f, a, b, false, NULL);
+	name_jobs(f, "dd", "command: python3 load.py", "command: dd if=x");
 	assert_refused(f, a, b, false, "different commands, 'command: python3 load.py' and");
 	assert_refused(f, a, b, true, NULL);
 	name_jobs(f, "python3", "command: python3 load.py", "command: python3 load.py");

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
+#include <dlfcn.h>
 
 #include "cachemon/daemon/discover.h"
 #include "scratch.h"
@@ -104,6 +106,23 @@ static int teardown(void **state)
 	scratch_free(&n->s);
 	free(n);
 	return 0;
+}
+
+static bool reads_fail;
+
+/* Instead of libc's: a directory of which only the first entry can be read. */
+struct dirent *readdir(DIR *dir)
+{
+	static struct dirent *(*real)(DIR *);
+	static int nr;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "readdir");
+	nr = reads_fail ? nr + 1 : 0;
+	if (nr < 2)
+		return real(dir);
+	errno = EIO;
+	return NULL;
 }
 
 /* The events since the last call. */
@@ -372,14 +391,33 @@ static void selected_again(void **state)
 	expect_events(n, "");
 }
 
+/* Jobs that a walk did not come to have not ended. */
+static void failed_read(void **state)
+{
+	struct node *n = *state;
+
+	make(n, "memory/slurm_n1/uid_1000/job_12");
+	settle(n);
+	expect_events(n, "+slurm:12@1 ");
+	n->dropped++;
+	n->now_ns += 2 * (uint64_t)SECOND;
+	reads_fail = true;
+	assert_int_equal(discover_settle(n->d, n->dropped, n->now_ns, &n->due_ns), -EIO);
+	reads_fail = false;
+	expect_events(n, "");
+	n->now_ns = n->due_ns;
+	settle(n);
+	expect_events(n, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(at_the_start), TEST(births),      TEST(cut_paths),
-		TEST(lost_records), TEST(failed_walk), TEST(wanted),
-		TEST(named),	    TEST(named_late),  TEST(selected_again),
+		TEST(at_the_start), TEST(births),	  TEST(cut_paths), TEST(lost_records),
+		TEST(failed_walk),  TEST(failed_read),	  TEST(wanted),	   TEST(named),
+		TEST(named_late),   TEST(selected_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void test_doubt(void **state)
 }
 
 /* A job that is served well, except for a file of which every second lookup misses. */
-static void put_job(struct fixture *f, int misses)
+static void put_job(struct fixture *f, int misses, int stall_ms)
 {
 	fixture_zero(f, "job");
 	fixture_zero(f, "directory");
@@ -59,9 +59,9 @@ static void put_job(struct fixture *f, int misses)
 	     t++)
 		fixture_sql(f,
 			    "UPDATE %s SET lookups = 50000, misses = %d, demand_pages = %d, "
-			    "stall_ns = 1000000, read_calls = 25000, read_bytes = 204800000 "
+			    "stall_ns = %d, read_calls = 25000, read_bytes = 204800000 "
 			    "WHERE id = 1",
-			    *t, misses, misses);
+			    *t, misses, misses, stall_ms * 1000000);
 	fixture_sql(f, "UPDATE job SET wall_ns = 10000000000, cpu_ns = 1000000000 WHERE id = 1");
 }
 
@@ -72,7 +72,7 @@ static void test_no_praise_over_a_doubt(void **state)
 	struct analysis a;
 
 	put_file(f, 1, "/d1/file");
-	put_job(f, 30000);
+	put_job(f, 30000, 1000);
 	a = world_analyse(f);
 	reason = world_unjudged(&a, "stride-defeats-readahead");
 	assert_non_null(reason);
@@ -84,8 +84,15 @@ static void test_no_praise_over_a_doubt(void **state)
 	assert_non_null(strstr(reason, "stride-defeats-readahead"));
 	analysis_free(&a);
 
+	/* A fix would gain less than the floor, so there is no doubt. */
+	put_job(f, 30000, 1);
+	a = world_analyse(f);
+	assert_null(world_unjudged(&a, "stride-defeats-readahead"));
+	assert_non_null(world_finding(&a, "nothing-wrong"));
+	analysis_free(&a);
+
 	/* No condition holds: judged, whatever the pattern. */
-	put_job(f, 100);
+	put_job(f, 100, 1);
 	a = world_analyse(f);
 	assert_null(world_unjudged(&a, "stride-defeats-readahead"));
 	assert_null(world_unjudged(&a, "nothing-wrong"));

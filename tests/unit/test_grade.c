@@ -96,6 +96,22 @@ static void test_by_hand(void **state)
 	rest.wall_ns = known(2e9);
 	assert_score(&rest, GRADE_STALL, 1 - 3.0 / 8);
 	assert_score(&rest, GRADE_OVERALL, (0.2 * 0.5 * 0.7 * 0.95 + 0.4 * (1 - 3.0 / 8)) / 0.6);
+	/* Waiting is the most that the rest costs: without it the rest does not count, with 10 % it
+	 * counts in full, and with 1 % of waiting the worst is B. */
+	bound.refaults = known(400);
+	bound.wall_ns = bound.cpu_ns = known(10e9);
+	bound.stall_ns = bound.job_stall_ns = known(0);
+	assert_score(&bound, GRADE_EVICTION, 0);
+	assert_score(&bound, GRADE_HITS, 0.6);
+	assert_score(&bound, GRADE_OVERALL, 1);
+	bound.cpu_ns = known(0);
+	bound.stall_ns = bound.job_stall_ns = known(0.1e9);
+	assert_score(&bound, GRADE_OVERALL, (0.02 * 0.6 + 0.02 * 0 + 0.4 * 0.99) / 0.44);
+	bound.stall_ns = bound.job_stall_ns = known(1e9);
+	assert_score(&bound, GRADE_OVERALL, (0.2 * 0.6 + 0.2 * 0 + 0.4 * 0.9) / 0.8);
+	/* A directory of a job that waits elsewhere: the rest counts in full. */
+	bound.stall_ns = known(0);
+	assert_score(&bound, GRADE_OVERALL, (0.2 * 0.6 + 0.2 * 0 + 0.4 * 1) / 0.8);
 	/* Ten refaults do not harm a job with a million lookups. */
 	bound.lookups = known(1e6);
 	bound.added_pages = known(12);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "cachemon/access/privileges.h"
+#include "cachemon/base/clock.h"
 #include "cachemon/watch/marks.h"
 
 static const struct counters none;
@@ -39,6 +40,13 @@ static void take(struct marks *m, const char *text)
 	marks_take(m, text, strlen(text));
 }
 
+static void set_at(struct marks *m, uint64_t at_ns)
+{
+	const struct sample s = {.start_ns = at_ns - 1, .duration_ns = 1, .end_ns = clock_now_ns()};
+
+	marks_set(m, &s, at_ns, &none, 0);
+}
+
 static void check_mark(const struct marks *m, size_t i, uint64_t at_ns, const char *text)
 {
 	size_t nr;
@@ -56,22 +64,73 @@ static void test_lines(void **state)
 	size_t nr;
 
 	take(m, "one\n\n\r\ntwo\r\nthr");
-	marks_set(m, 5, 5, &none, 0);
+	set_at(m, 5);
 	check_mark(m, 0, 5, "one");
 	check_mark(m, 1, 5, "two");
 	take(m, "ee\n\033[31m\n");
 	marks_fresh(m, &nr);
 	assert_int_equal(nr, 2); /* the third has no time yet */
 	marks_stored(m);
-	marks_set(m, 9, 9, &none, 0);
+	set_at(m, 9);
 	check_mark(m, 0, 9, "three");
 	check_mark(m, 1, 9, "\033[31m");
 	/* The very last line needs no newline. */
 	take(m, "last");
 	marks_finish(m);
-	marks_set(m, 10, 10, &none, 0);
+	set_at(m, 10);
 	check_mark(m, 2, 10, "last");
 	assert_int_equal(marks_dropped(m), 0);
+}
+
+/* Exact only if the writer waits and was answered in time; else it is known how late at most. */
+static void test_late(void **state)
+{
+	struct marks *m = *state;
+	const struct sample_mark *list;
+	struct sample s = {.duration_ns = 1};
+	uint64_t before, empty, gone;
+	char text[MARK_TEXT_MAX + 3];
+	size_t nr;
+
+	memset(text, 'x', sizeof(text));
+	text[0] = MARK_ASKS;
+	text[MARK_TEXT_MAX + 1] = '\n';
+	text[MARK_TEXT_MAX + 2] = '\0';
+	before = clock_now_ns();
+	assert_int_equal(marks_waiting(m), 0);
+	empty = clock_now_ns();
+	take(m, text);
+	take(m, "plain\nin\5side\n\5\nplain too\n");
+	s.end_ns = clock_now_ns();
+	marks_set(m, &s, 0, &none, 0);
+	gone = s.end_ns - empty;
+	list = marks_fresh(m, &nr);
+	assert_int_equal(nr, 4);
+	assert_int_equal(list[0].len, MARK_TEXT_MAX);
+	assert_int_equal(list[0].text[0], 'x');
+	assert_int_equal(list[0].late_ns, 0);
+	check_mark(m, 1, 1, "plain");
+	check_mark(m, 2, 1, "in\5side");
+	check_mark(m, 3, 1, "plain too");
+	for (size_t i = 1; i < nr; i++) {
+		assert_true(list[i].late_ns >= gone);
+		assert_true(list[i].late_ns <= s.end_ns - before);
+	}
+	/* The writer of the first has stopped waiting; the second line comes in two parts. */
+	marks_stored(m);
+	s.end_ns = before + 2 * MARK_WAIT_NS;
+	take(m, "\5slow\npar");
+	while (clock_now_ns() < empty + MARK_WAIT_NS)
+		poll(NULL, 0, 10);
+	marks_set(m, &s, 0, &none, 0);
+	assert_true(marks_fresh(m, &nr)->late_ns >= 2 * MARK_WAIT_NS - (empty - before));
+	assert_int_equal(nr, 1);
+	marks_stored(m);
+	marks_waiting(m);
+	take(m, "ts\n");
+	marks_set(m, &s, 0, &none, 0);
+	check_mark(m, 0, 1, "parts");
+	assert_true(marks_fresh(m, &nr)->late_ns >= 2 * MARK_WAIT_NS - (empty - before));
 }
 
 static void test_a_long_line_is_cut(void **state)
@@ -83,7 +142,7 @@ static void test_a_long_line_is_cut(void **state)
 	for (int i = 0; i < 100000; i++)
 		take(m, "x");
 	take(m, "\nnext\n");
-	marks_set(m, 1, 1, &none, 0);
+	set_at(m, 1);
 	list = marks_fresh(m, &nr);
 	assert_int_equal(nr, 2);
 	assert_int_equal(list[0].len, MARK_TEXT_MAX);
@@ -98,7 +157,7 @@ static void test_too_many_are_counted(void **state)
 	for (int i = 0; i < MARKS_MAX + 7; i++) {
 		assert_int_equal(marks_full(m), i >= MARKS_MAX);
 		take(m, "m\n");
-		marks_set(m, 1, 1, &none, 0);
+		set_at(m, 1);
 		/* Storing marks does not make room for more. */
 		if (i < MARKS_MAX - 1)
 			marks_stored(m);
@@ -130,7 +189,7 @@ static void test_the_fifo_is_private_and_goes(void **state)
 	assert_int_equal(marks_waiting(m), 12);
 	marks_read(m, 8);
 	assert_int_equal(marks_waiting(m), 4);
-	marks_set(m, 3, 3, &none, 0);
+	set_at(m, 3);
 	assert_int_equal(marks_fresh(m, &nr)[0].len, strlen("epoch 1"));
 	/* A writer that keeps the FIFO open is not ended by its later writes. */
 	marks_free(m);
@@ -255,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lines, begin, end),
+		cmocka_unit_test_setup_teardown(test_late, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_long_line_is_cut, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_are_counted, begin, end),
 		cmocka_unit_test(test_the_fifo_is_private_and_goes),

@@ -8,9 +8,11 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachemon/base/file.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/metrics/metrics.h"
 
@@ -199,12 +201,104 @@ static void test_families(void **state)
 	metrics_free(m);
 }
 
+/* A job of which everything is known. */
+static void know_job(struct metrics_job *job, struct metrics *m)
+{
+	struct opt_i64 *const figures[] = {&job->running,     &job->cpu_ns,	 &job->processes,
+					   &job->limit_bytes, &job->usage_bytes, &job->cache_bytes};
+
+	*job = (struct metrics_job){.manager = "unit", .jobid = "a", .past = m};
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		*figures[i] = (struct opt_i64){1, true};
+	for (int i = 0; i < METRICS_RESOURCES; i++)
+		job->pressure_ns[i] = (struct opt_i64){1, true};
+	know_all(&job->counts);
+}
+
+static char *all_written(enum metrics_format format)
+{
+	static const struct metrics_probe probe = {"read", true};
+	struct metrics *m = metrics_new();
+	struct metrics_loss losses[METRICS_LOSSES];
+	struct metrics_job job;
+	struct metrics_node node = {.version = "1",
+				    .past = m,
+				    .probes = &probe,
+				    .nr_probes = 1,
+				    .losses = losses,
+				    .collector_cpu_ns = {1, true},
+				    .resident_bytes = {1, true},
+				    .nr_watched = {1, true},
+				    .jobs = &job,
+				    .nr_jobs = 1};
+	struct text_builder b;
+	char *text;
+
+	know_job(&job, m);
+	node.nr_losses = metrics_losses(&(struct loss_counts){}, true, losses);
+	assert_non_null(text_begin(&b));
+	assert_int_equal(metrics_write(&node, format, b.out), 0);
+	text = text_end(&b);
+	assert_non_null(text);
+	metrics_free(m);
+	return text;
+}
+
+/* As the specification says: names of families without suffix, units, and the end. */
+static void test_openmetrics(void **state)
+{
+	static const char eof[] = "\n# EOF\n";
+	char *text = all_written(METRICS_OPEN);
+	size_t len = strlen(text);
+
+	(void)state;
+	assert_string_equal(text + len - strlen(eof), eof);
+	assert_line(text, "# TYPE cachemon_job info\n");
+	assert_line(text, "# TYPE cachemon_job_read_bytes counter\n");
+	assert_line(text, "# UNIT cachemon_job_read_bytes bytes\n");
+	assert_line(text, "# UNIT cachemon_job_pressure_seconds seconds\n");
+	assert_line(text, "# UNIT cachemon_job_evicted_pages pages\n");
+	assert_line(text, "# TYPE cachemon_jobs gauge\n");
+	assert_line(text,
+		    "cachemon_job_read_bytes_total{manager=\"unit\",jobid=\"a\",mount=\"\"} 0\n");
+	assert_null(strstr(text, "_total counter\n"));
+	assert_null(strstr(text, "# UNIT cachemon_jobs "));
+	free(text);
+}
+
+/* The document has each series, with its whole name or as "_rest" after another one. */
+static void test_document(void **state)
+{
+	char *text = all_written(METRICS_TEXT), *document, *at, name[80], part[100];
+	size_t len, nr = 0;
+
+	(void)state;
+	assert_int_equal(
+		file_read(AT_FDCWD, SOURCE_DIR "/docs/metrics.md", 1 << 20, &document, &len), 0);
+	for (char *line = strtok_r(text, "\n", &at); line; line = strtok_r(NULL, "\n", &at)) {
+		if (sscanf(line, "# TYPE %79s", name) != 1)
+			continue;
+		nr++;
+		snprintf(part, sizeof(part), "`%s", name);
+		if (strstr(document, part))
+			continue;
+		assert_memory_equal(name, "cachemon_job_", 13);
+		snprintf(part, sizeof(part), "`%s`", name + 12);
+		if (!strstr(document, part))
+			fail_msg("docs/metrics.md has no %s", name);
+	}
+	assert_true(nr > 30);
+	free(document);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels),	      cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_never_falls),
 		cmocka_unit_test(test_seconds),	      cmocka_unit_test(test_families),
+		cmocka_unit_test(test_openmetrics),   cmocka_unit_test(test_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,7 @@ static int reads_rows(const struct world *w)
 
 	if (!access(w->f.scratch.db, R_OK) && geteuid() == ALICE)
 		return 1; /* otherwise this test would show nothing */
-	if (node_client_ask(w->path, SNAPSHOT, &reply, &err) || reply.fd < 0)
+	if (node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) || reply.fd < 0)
 		return 2;
 	if (node_client_map(reply.fd, &image, &err))
 		return 3;
@@ -173,7 +173,7 @@ static int is_refused(const struct world *w)
 	struct node_reply reply;
 	struct errtext err;
 
-	if (node_client_ask(w->path, SNAPSHOT, &reply, &err) != -EREMOTEIO)
+	if (node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) != -EREMOTEIO)
 		return 1;
 	return reply.fd < 0 && !strcmp(err.text, "this is the job of another user") ? 0 : 2;
 }
@@ -193,11 +193,11 @@ static int rejects_open_file(const struct world *w)
 	struct db_image image;
 	struct errtext err;
 
-	if (node_client_ask(w->path, SNAPSHOT, &reply, &err) || reply.fd < 0)
+	if (node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) || reply.fd < 0)
 		return 1;
 	if (node_client_map(reply.fd, &image, &err) != -EPERM)
 		return 2;
-	return fcntl(reply.fd, F_GETFD) < 0 && strstr(err.text, "not sealed") ? 0 : 3;
+	return fcntl(reply.fd, F_GETFD) < 0 && strstr(err.text, "can still change") ? 0 : 3;
 }
 
 /* A file that its writer could change below the reader. */
@@ -214,7 +214,7 @@ static int rejects_text(const struct world *w)
 {
 	struct node_reply reply;
 	struct errtext err;
-	int e = node_client_ask(w->path, SNAPSHOT, &reply, &err);
+	int e = node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err);
 
 	return e == -EBADMSG && reply.fd < 0 ? 0 : 1;
 }
@@ -235,7 +235,9 @@ static int sees_an_end(const struct world *w)
 	struct node_reply reply;
 	struct errtext err;
 
-	return node_client_ask(w->path, SNAPSHOT, &reply, &err) == -ECONNRESET ? 0 : 1;
+	return node_client_ask(w->path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err) == -ECONNRESET
+		       ? 0
+		       : 1;
 }
 
 static void test_no_answer(void **state)
@@ -254,11 +256,27 @@ static void test_no_daemon(void **state)
 	char path[400];
 
 	snprintf(path, sizeof(path), "%s/none", w->f.scratch.dir);
-	assert_int_equal(node_client_ask(path, SNAPSHOT, &reply, &err), -ENOENT);
+	assert_int_equal(node_client_ask(path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.text, "cannot reach the daemon at "));
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(node_client_ask(path, SNAPSHOT, &reply, &err), -ENAMETOOLONG);
+	assert_int_equal(node_client_ask(path, SNAPSHOT, NODE_CLIENT_WAIT_MS, &reply, &err),
+			 -ENAMETOOLONG);
+}
+
+/* Connected, because the queue of the socket has room, but never accepted. */
+static void test_a_daemon_that_hangs(void **state)
+{
+	struct world *w = *state;
+	uint64_t from_ns = clock_now_ns(), waited_ms;
+	struct node_reply reply;
+	struct errtext err;
+
+	assert_int_equal(node_client_ask(w->path, SNAPSHOT, 300, &reply, &err), -ETIMEDOUT);
+	waited_ms = (clock_now_ns() - from_ns) / 1000000;
+	assert_in_range(waited_ms, 300, 5000);
+	assert_non_null(strstr(err.text, "no answer in time from the daemon at "));
 }
 
 #define CLIENT_TEST(t) cmocka_unit_test_setup_teardown(t, setup_world, teardown_world)
@@ -272,6 +290,7 @@ int main(void)
 		CLIENT_TEST(test_an_answer_that_is_not_json),
 		CLIENT_TEST(test_no_answer),
 		CLIENT_TEST(test_no_daemon),
+		CLIENT_TEST(test_a_daemon_that_hangs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

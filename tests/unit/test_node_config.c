@@ -147,12 +147,12 @@ static void test_fixed(void **state)
 	good("interval: 11s\n", &now);
 	assert_string_equal(node_config_fixed(&started, &now).names, "interval");
 	node_config_free(&now);
-	good("database: /a\ninterval: 11s\nsocket: {path: /b}\n"
-	     "metrics: {listen: '[::1]:1', textfile_directory: /c}\n",
+	good("database: /a\ninterval: 11s\nsocket: {path: /b}\nmetrics: {textfile_directory: /c, "
+	     "listen: \"[::1]:1\", web_config: /d}\n",
 	     &now);
 	assert_string_equal(node_config_fixed(&started, &now).names,
-			    "database, interval, metrics.textfile_directory, metrics.listen, "
-			    "socket.path");
+			    "database, interval, socket.path, metrics.textfile_directory, "
+			    "metrics.listen, metrics.web_config");
 	assert_string_equal(node_config_fixed(&now, &now).names, "");
 	node_config_free(&now);
 	node_config_free(&started);

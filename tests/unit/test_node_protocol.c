@@ -52,6 +52,8 @@ static void test_requests(void **state)
 	assert_int_equal(q.verb, NODE_SNAPSHOT);
 	assert_string_equal(q.job, "pod:default/web");
 	assert_int_equal(q.uid, -1);
+	good("{\"job\": \"slurm:14\", \"request\": \"totals\"}", &q);
+	assert_int_equal(q.verb, NODE_TOTALS);
 	good("{\"request\": \"begin\", \"job\": \"slurm:14\", \"name\": \"tr\\u00e4in\", "
 	     "\"uid\": 1000, \"partition\": \"gpu\"}",
 	     &q);
@@ -65,6 +67,34 @@ static void test_requests(void **state)
 	assert_int_equal(q.uid, -1);
 	good("{\"request\": \"end\", \"job\": \"slurm:14\"}", &q);
 	assert_int_equal(q.verb, NODE_END);
+}
+
+/* A client's request means to the daemon what the client meant. */
+static void test_printed(void **state)
+{
+	struct node_request q = {.uid = -1}, got;
+	char text[NODE_MESSAGE_MAX + 1];
+
+	for (q.verb = 0; q.verb < NODE_VERB_NR; q.verb++) {
+		strcpy(q.job, q.verb == NODE_HELLO || q.verb == NODE_JOBS ? "" : "slurm:14");
+		assert_int_equal(node_request_print(&q, text), 0);
+		good(text, &got);
+		assert_int_equal(got.verb, q.verb);
+		assert_string_equal(got.job, q.job);
+		assert_int_equal(got.uid, -1);
+	}
+	q.verb = NODE_BEGIN;
+	q.uid = UINT32_MAX - 1;
+	memset(q.job, '"', NODE_NAME_MAX); /* two bytes each */
+	q.job[1] = ':';
+	memset(q.name, '\\', NODE_NAME_MAX);
+	strcpy(q.partition, "gpu \xc3\xa4");
+	assert_int_equal(node_request_print(&q, text), 0);
+	good(text, &got);
+	assert_string_equal(got.job, q.job);
+	assert_string_equal(got.name, q.name);
+	assert_string_equal(got.partition, q.partition);
+	assert_int_equal(got.uid, q.uid);
 }
 
 static void test_wrong_shapes(void **state)
@@ -82,7 +112,7 @@ static void test_wrong_shapes(void **state)
 	bad("{\"request\": 1}", "a request has a text 'request'");
 	bad("{\"Request\": \"hello\"}", "a request has a text 'request'");
 	bad("{\"request\": \"stop\"}",
-	    "unknown request; there are hello, jobs, snapshot, begin and end");
+	    "unknown request; there are hello, jobs, snapshot, totals, begin and end");
 }
 
 static void test_wrong_keys(void **state)
@@ -179,10 +209,11 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests),    cmocka_unit_test(test_wrong_shapes),
-		cmocka_unit_test(test_wrong_keys),  cmocka_unit_test(test_wrong_values),
-		cmocka_unit_test(test_users),	    cmocka_unit_test(test_zeros_and_length),
-		cmocka_unit_test(test_who_may_see), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_requests),	 cmocka_unit_test(test_wrong_shapes),
+		cmocka_unit_test(test_printed),		 cmocka_unit_test(test_wrong_keys),
+		cmocka_unit_test(test_wrong_values),	 cmocka_unit_test(test_users),
+		cmocka_unit_test(test_zeros_and_length), cmocka_unit_test(test_who_may_see),
+		cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

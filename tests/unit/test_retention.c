@@ -76,6 +76,21 @@ static void test_choice(void **state)
 	}
 }
 
+static void test_clock(void **state)
+{
+	struct retention_clock c = {0};
+
+	(void)state;
+	assert_int_equal(retention_now(&c, NOW, 5), NOW);
+	assert_int_equal(retention_now(&c, NOW + HOUR_NS, 5 + HOUR_NS), NOW + HOUR_NS);
+	/* set forward by 1000 hours */
+	assert_int_equal(retention_now(&c, NOW + 1002 * HOUR_NS, 5 + 2 * HOUR_NS),
+			 NOW + 2 * HOUR_NS);
+	/* and back again, by one hour more */
+	assert_int_equal(retention_now(&c, NOW + 2 * HOUR_NS, 5 + 3 * HOUR_NS), NOW + 2 * HOUR_NS);
+	assert_int_equal(retention_now(&c, NOW + 3 * HOUR_NS, 5 + 4 * HOUR_NS), NOW + 3 * HOUR_NS);
+}
+
 static void test_no_limits(void **state)
 {
 	const struct retention_policy none = {.minutes_ns = HOUR_NS, .quarters_ns = HOUR_NS};
@@ -517,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_no_limits),
+		cmocka_unit_test(test_clock),
 		NODE_TEST(test_merging_an_ended_run),
 		NODE_TEST(test_merging_goes_on_after_a_restart),
 		NODE_TEST(test_the_oldest_are_deleted),

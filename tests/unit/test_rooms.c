@@ -45,6 +45,7 @@ static const struct room {
 	 "cachemon/base cachemon/access cachemon/figures cachemon/job cachemon/plan "
 	 "cachemon/account cachemon/db cachemon/store cachemon/capture cachemon/collector "
 	 "cachemon/metrics cachemon/run bpf"},
+	{"cachemon/slurm", "cachemon/base cachemon/daemon"},
 	/* Rooms that judge a database. */
 	{"advisor/stats", "cachemon/base"},
 	{"advisor/load", "cachemon/base cachemon/figures cachemon/db"},

@@ -235,8 +235,8 @@ static struct bytes program_of(const struct bytes *command)
 }
 
 /*
- * A name given by the user identifies a job whatever its options are; a name that is only the
- * program's does not, so the whole command must be equal.
+ * A name given by the user identifies a job whatever its command is, because the command may be
+ * what was changed. A name that is only the program's does not, so the whole command must be equal.
  */
 static bool same_command(const struct model_job *a, const struct model_job *b)
 {
@@ -247,8 +247,8 @@ static bool same_command(const struct model_job *a, const struct model_job *b)
 		return true;
 	for (int i = 0; i < 2; i++)
 		program[i] = program_of(&command[i]);
-	return bytes_equal(&program[0], &program[1]) &&
-	       (!bytes_equal(&a->name, &program[0]) || bytes_equal(&command[0], &command[1]));
+	return (!bytes_equal(&a->name, &program[0]) && !bytes_equal(&a->name, &program[1])) ||
+	       bytes_equal(&command[0], &command[1]);
 }
 
 static int check_same(const struct model *a, const struct model *b, struct errtext *err)

@@ -64,6 +64,8 @@ const char *compare_why(const struct compare_row *row)
 		[PAIRED_TOO_FEW] =
 			"too few intervals: one run needs 20, and the other needs two that cover "
 			"at least half the work (watch --interval 100ms gives more)",
+		[PAIRED_LITTLE_WORK] = "one run did less than half of the other's work: --per job "
+				       "compares whole jobs, or repeat the runs",
 		[PAIRED_TOO_ALIKE] = "neighbouring intervals are too alike: together they are "
 				     "worth too few independent values",
 		[PAIRED_OF_WORK] = "proportional to the unit of work, so there is one value per "
@@ -239,6 +241,8 @@ static void say_untested(FILE *out, const struct compare_result *r)
 	else if (row->test.why == PAIRED_TOO_FEW)
 		fprintf(out, "too few intervals to tell a change from noise (%zu and %zu)",
 			r->intervals_a, r->intervals_b);
+	else if (row->test.why == PAIRED_LITTLE_WORK)
+		fputs("one run did less than half of the other's work", out);
 	else if (row->test.why == PAIRED_TOO_ALIKE)
 		fputs("neighbouring intervals are too alike to tell a change from noise", out);
 	else
@@ -263,8 +267,8 @@ void compare_sentence(FILE *out, const struct compare_result *r)
 		say_deciding(out, r);
 	fputs(".", out);
 	if (r->test == TEST_RANKS)
-		fprintf(out, " %s, %zu runs before and %zu after.", compare_test_name(r->test),
-			r->runs_a, r->runs_b);
+		fprintf(out, " %s, %zu run%s before and %zu after.", compare_test_name(r->test),
+			r->runs_a, &"s"[r->runs_a == 1], r -> runs_b);
 }
 
 void compare_time_sentence(FILE *out, const struct compare_job *job)

@@ -271,6 +271,7 @@ static void put_epochs(struct tree *t, const struct model_epochs *e)
 		tree_object(t, NULL);
 		tree_int(t, "at_ns", e->marks[i].at_ns);
 		tree_name(t, "text", &e->marks[i].text);
+		tree_opt_int(t, "late_ns", e->marks[i].late_ns);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -278,7 +279,8 @@ static void put_epochs(struct tree *t, const struct model_epochs *e)
 	tree_object(t, "epochs");
 	tree_string(t, "source", !e->nr ? NULL : e->marked ? "marks" : "found");
 	tree_string(t, "absent", e->absent);
-	tree_opt_int(t, "margin_ns", (struct opt_i64){e->margin_ns, e->nr > 0});
+	tree_opt_int(t, "margin_ns",
+		     (struct opt_i64){e->margin_ns.value, e->nr > 0 && e->margin_ns.known});
 	tree_array(t, "list");
 	for (size_t i = 0; i < e->nr; i++)
 		put_epoch(t, &e->list[i]);

@@ -40,7 +40,7 @@ void data_directory_grades(struct tree *t, const struct model *m, int64_t id)
 	put_grades(t, d ? d->grades : NULL);
 }
 
-/* In a report they are next to the counters. */
+/* The grades of directories. A report has them next to the counters instead. */
 static void put_directories(struct tree *t, const struct model *m, const struct model_job *job)
 {
 	tree_array(t, "directories");

@@ -9,6 +9,7 @@
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/model/model_detail.h"
 
@@ -147,8 +148,13 @@ static void say_reasons(const char *features, char *text, size_t size)
 
 		if (!f || n >= size)
 			continue;
-		n += (size_t)snprintf(text + n, size - n, "%s%s %.3g", n ? ", " : "",
-				      name->valuestring, f->valuedouble);
+		n += (size_t)snprintf(text + n, size - n, "%s%s ", n ? ", " : "",
+				      name->valuestring);
+		if (n < size && f->valuedouble >= 1000)
+			n += (size_t)snprintf(text + n, size - n, "%s",
+					      human_exact(llround(f->valuedouble)).text);
+		else if (n < size)
+			n += (size_t)snprintf(text + n, size - n, "%.3g", f->valuedouble);
 	}
 	cJSON_Delete(json);
 }

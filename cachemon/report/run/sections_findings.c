@@ -230,7 +230,7 @@ void sections_to_change(struct doc *d, const struct model *m, const struct model
 		doc_fold_end(d);
 	}
 	if (a->nr_findings > a->nr_fixes) {
-		doc_fold_begin(d, "Worth knowing: %zu", a->nr_findings - a->nr_fixes);
+		doc_fold_begin(d, "Worth knowing (%zu)", a->nr_findings - a->nr_fixes);
 		for (size_t i = a->nr_fixes; i < a->nr_findings; i++)
 			put_finding(d, &(struct snippet_of){m, job, &a->findings[i]}, i + 1);
 		doc_fold_end(d);

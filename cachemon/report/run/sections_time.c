@@ -195,16 +195,43 @@ static struct opt_i64 epoch_brought_bytes(const struct model *m, const struct mo
 
 enum { EPOCHS_SHOWN = 50 };
 
+/* Counts are exact only where the job waited for its marks. */
+static void say_marks(struct doc *d, const struct model_epochs *e)
+{
+	size_t late = 0;
+
+	for (size_t i = 0; i < e->nr_marks; i++)
+		late += e->marks[i].late_ns.value > 0;
+	if (!e->margin_ns.known)
+		doc_para(d, "The job marked its epochs. An older cachemon recorded the run: it is "
+			    "not known whether the boundaries are late.");
+	else if (!late)
+		doc_para(d, "The job marked its epochs. Counts are exact.");
+	else
+		doc_para(
+			d,
+			"The job marked its epochs, and did not wait for %zu of %zu marks: their "
+			"boundaries may be late by up to %s, and what it did meanwhile is counted "
+			"in the epoch before. 'cachemon mark' waits, which makes boundaries exact.",
+			late, e->nr_marks, show_ns(e->margin_ns).s);
+	if (e->nr_unseen)
+		doc_para(d,
+			 "%zu epoch%s ended before cachemon took %s mark%s. The reads of that time "
+			 "are counted in the epoch before.",
+			 e->nr_unseen, &"s"[e->nr_unseen == 1],
+			 e -> nr_unseen == 1 ? "its" : "their", &"s"[e->nr_unseen == 1]);
+}
+
 static void say_epochs(struct doc *d, const struct model_epochs *e)
 {
 	if (e->marked)
-		doc_para(d, "The job marked its epochs. Counts are exact.");
+		say_marks(d, e);
 	else
 		doc_para(d,
 			 "The job did not mark epochs; cachemon found that it read its files %zu "
 			 "times. A boundary may be off by %s, the length of an interval. 'cachemon "
 			 "mark' makes boundaries exact.",
-			 e->nr, show_ns((struct opt_i64){e->margin_ns, true}).s);
+			 e->nr, show_ns(e->margin_ns).s);
 	if (e->marks_dropped.known && e->marks_dropped.value > 0)
 		doc_para(d, "%s more %s were not kept: a run has room for 4,096.",
 			 show_count(e->marks_dropped, false).s,

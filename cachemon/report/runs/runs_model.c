@@ -307,6 +307,7 @@ int runs_model_load(sqlite3 *db, const char *path, int64_t since_ns, struct runs
 	/* One transaction, so that all data shows the same moment while a run is being written. */
 	if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return db_read_error(db, err);
+	ret_model->since = since_ns > 0;
 	ret = load_runs(db, since_ns, ret_model, err);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	if (!ret)

@@ -40,6 +40,7 @@ struct runs_trend {
 struct runs_model {
 	const char *db, *name; /* its path; its name, as in report_db_named() */
 	bool default_db;
+	bool since; /* only runs that began since some time */
 	struct opt_i64 size_bytes;
 	struct model_run *runs;
 	size_t nr_runs;

@@ -87,12 +87,13 @@ static void put_trends(struct doc *d, const struct runs_model *m, bool all)
 		{"MISSES", DOC_RIGHT}, {"WAITING", DOC_RIGHT},
 		{"GRADE", DOC_LEFT},   {"TIME, RUN BY RUN", DOC_LEFT},
 	};
-	struct doc_table t =
-		DOC_TABLE("Figures are for the last run. The sparkline shows the duration of each "
-			  "run, scaled to the longest; the newest is on the right",
-			  columns);
+	struct doc_table t = DOC_TABLE(NULL, columns);
 	size_t nr = all || m->nr_trends < JOBS_MAX ? m->nr_trends : JOBS_MAX;
 
+	if (nr)
+		doc_para(d,
+			 "Figures are for the last run. The sparkline shows the duration of each "
+			 "run, scaled to the longest; the newest is on the right.");
 	for (size_t i = 0; i < nr; i++)
 		put_trend(&t, &m->trends[i]);
 	doc_put_table(d, &t);
@@ -147,6 +148,27 @@ static const char *command_of(const struct bytes *selector, size_t *ret_len)
 	return is ? selector->data + len : "";
 }
 
+enum { LINE_MOST = 76 };
+
+/* Up to so many characters of it, and an ellipsis if there are more. */
+static void put_cut(FILE *out, const char *text, size_t len, size_t most)
+{
+	size_t end = 0;
+
+	for (size_t nr = 0; end < len; nr++) {
+		uint32_t cp;
+		size_t n = escape_decode(text + end, len - end, &cp);
+
+		if (nr + 1 >= most && len - end > 1) {
+			escape_inert(out, text, end);
+			fputs("…", out);
+			return;
+		}
+		end += n ? n : 1;
+	}
+	escape_inert(out, text, len);
+}
+
 /* How the run ended, unless it ended well. */
 static void put_state(FILE *out, const struct model_run *run)
 {
@@ -165,6 +187,7 @@ static void put_names(struct doc_table *t, const struct model_run *run, const st
 	FILE *out = text_begin(&b);
 	const char *command;
 	size_t len = 0;
+	long at;
 
 	if (out) {
 		for (size_t i = 0; i < nr; i++) {
@@ -177,7 +200,8 @@ static void put_names(struct doc_table *t, const struct model_run *run, const st
 		command = nr ? command_of(&jobs[0].job->selector, &len) : "";
 		if (len)
 			fputs(": ", out);
-		escape_inert(out, command, len);
+		at = ftell(out);
+		put_cut(out, command, len, at + 20 < LINE_MOST ? (size_t)(LINE_MOST - at) : 20);
 	}
 	doc_cell_text(t, text_end(&b));
 }
@@ -242,7 +266,10 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 	doc_put_table(d, &t);
 	if (first)
 		doc_para(d, "Not shown: the %zu oldest runs. The JSON list has them.", first);
-	if (!m->nr_runs)
+	if (!m->nr_runs && m->since)
+		doc_para(d, "No run is so new. Without --since, all runs of the database are "
+			    "listed.");
+	else if (!m->nr_runs)
 		doc_para(d, "The database has no runs yet.");
 }
 
@@ -260,6 +287,20 @@ static void put_link(struct doc_table *t, const struct runs_job *j)
 	doc_cell_text(t, text_end(&b));
 }
 
+static void put_command(struct doc_table *t, const struct bytes *selector)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	size_t len;
+	const char *command = command_of(selector, &len);
+
+	if (out && len)
+		put_cut(out, command, len, LINE_MOST);
+	else if (out)
+		fputs("-", out);
+	doc_cell_text(t, text_end(&b));
+}
+
 /* Newest first. */
 static void put_reports(struct doc *d, const struct runs_model *m)
 {
@@ -268,7 +309,6 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 		{"TOOK", DOC_RIGHT},	     {"WAITING", DOC_RIGHT}, {"COMMAND", DOC_WRAP},
 	};
 	struct doc_table t = DOC_TABLE(NULL, columns);
-	struct bytes command;
 	size_t without = 0;
 
 	for (size_t i = m->nr_jobs; i-- > 0;) {
@@ -284,9 +324,7 @@ static void put_reports(struct doc *d, const struct runs_model *m)
 			 j->run->started_ns.known ? show_local(j->run->started_ns.value).s : "-");
 		doc_cell_shown(&t, show_time(j->time_s));
 		doc_cell_shown(&t, show_ratio(j->stall_share, false));
-		command = (struct bytes){0};
-		command.data = command_of(&j->job->selector, &command.len);
-		doc_cell_name(&t, &command, "-");
+		put_command(&t, &j->job->selector);
 	}
 	t.things = true;
 	doc_put_table(d, &t);

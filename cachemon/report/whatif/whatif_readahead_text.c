@@ -75,6 +75,7 @@ static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool ma
 	const char *kind = mapped ? "faults of mapped files" : "read calls";
 	int best = whatif_readahead_best(w, mapped);
 	struct whatif_sum is, was;
+	const char *advice;
 	double saved, error;
 	char name[32];
 
@@ -88,6 +89,9 @@ static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool ma
 	}
 	whatif_readahead_sum(w, mapped, (size_t)best, &is);
 	whatif_setting_name((size_t)best, 0, name, sizeof(name));
+	advice = !strcmp(name, "sequential") ? "POSIX_FADV_SEQUENTIAL"
+		 : !strcmp(name, "random")   ? "POSIX_FADV_RANDOM"
+					     : NULL;
 	saved = was.figure[WHATIF_STALLS] - is.figure[WHATIF_STALLS];
 	error = fmax(is.error[WHATIF_STALLS], was.error[WHATIF_STALLS]);
 	if (saved < was.figure[WHATIF_STALLS] * LEAST_DIFFERENCE || saved <= error)
@@ -97,9 +101,10 @@ static bool put_verdict(struct doc *d, const struct whatif_readahead *w, bool ma
 			 kind);
 	else
 		doc_para(d,
-			 "With the setting %s, %s would wait %s times instead of %s "
+			 "With %s%s, %s would wait %s times instead of %s "
 			 "(%.0f %% fewer), and %s would be read from storage instead of %s.",
-			 name, kind, human_exact(llround(is.figure[WHATIF_STALLS])).text,
+			 advice ? "" : "the setting ", advice ?: name, kind,
+			 human_exact(llround(is.figure[WHATIF_STALLS])).text,
 			 human_exact(llround(was.figure[WHATIF_STALLS])).text,
 			 100 * saved / was.figure[WHATIF_STALLS],
 			 bytes_of(pages_read(&is), page_size_bytes).text,
@@ -133,10 +138,7 @@ static bool sum_row(struct doc_table *t, const struct whatif_readahead *w, bool 
 		return true;
 	setting_cell(t, candidate, best);
 	figure_cell(t, s.figure[WHATIF_STALLS], s.error[WHATIF_STALLS]);
-	figure_cell(t, s.figure[WHATIF_MISSES], s.error[WHATIF_MISSES]);
-	figure_cell(t, s.figure[WHATIF_PREFETCHED], s.error[WHATIF_PREFETCHED]);
 	figure_cell(t, s.figure[WHATIF_WASTED], s.error[WHATIF_WASTED]);
-	figure_cell(t, s.figure[WHATIF_REQUESTS], s.error[WHATIF_REQUESTS]);
 	doc_cell(t, "%s", bytes_of(pages_read(&s), page_size_bytes).text);
 	return false;
 }
@@ -145,13 +147,13 @@ static void put_sums(struct doc *d, const struct whatif_readahead *w, bool mappe
 		     int64_t page_size_bytes)
 {
 	static const struct doc_column columns[] = {
-		{"setting", DOC_LEFT},	   {"waits", DOC_RIGHT},  {"misses", DOC_RIGHT},
-		{"prefetched", DOC_RIGHT}, {"wasted", DOC_RIGHT}, {"requests", DOC_RIGHT},
+		{"setting", DOC_LEFT},
+		{"waits", DOC_RIGHT},
+		{"wasted pages", DOC_RIGHT},
 		{"read", DOC_RIGHT},
 	};
-	struct doc_table t = DOC_TABLE(mapped ? "Mapped files: pages and requests"
-					      : "Read files: pages and requests",
-				       columns);
+	struct doc_table t = DOC_TABLE(
+		mapped ? "Mapped files: waits and pages" : "Read files: waits and pages", columns);
 
 	size_t alike = 0;
 

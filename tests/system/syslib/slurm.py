@@ -12,7 +12,9 @@ from .part import Failed, Skipped, equal
 from .tool import tail
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "squeue", "sinfo")
-NODE = "n1"
+# Several clusters may run at once, and each has the cgroups of the machine.
+NODE = f"n{os.getpid()}"
+FIRST_JOB = (1000 + os.getpid() % 600000) * 100
 # Reads each file that a line of its input names, and prints the number of calls and bytes. The call
 # at the end of the file reads no page.
 READER = """
@@ -54,8 +56,10 @@ SelectTypeParameters=CR_Core
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 ReturnToService=2
 SlurmdParameters=config_overrides
+FirstJobId={first_job}
 NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 RealMemory=2000
 PartitionName=batch Nodes={node} Default=YES MaxTime=INFINITE State=UP
+PlugStackConfig={dir}/plugstack.conf
 """
 
 
@@ -66,9 +70,10 @@ def free_port():
 
 
 class Slurm:
-    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all."""
+    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all; plugstack: lines
+    that name plugins; more: lines of the configuration."""
 
-    def __init__(self, stack, work, cgroups, memory):
+    def __init__(self, stack, work, cgroups, memory, plugstack="", more=""):
         for program in PROGRAMS:
             if not shutil.which(program, path="/usr/sbin:/usr/bin"):
                 raise Skipped(f"{program} is not installed")
@@ -76,9 +81,12 @@ class Slurm:
         os.mkdir(work, 0o755)
         with open(f"{work}/slurm.conf", "w") as f:
             f.write(CONF.format(host=socket.gethostname().split(".")[0], dir=work, node=NODE,
+                                first_job=FIRST_JOB,
                                 port=free_port(), node_port=free_port(),
                                 proctrack=f"proctrack/{'cgroup' if cgroups else 'linuxproc'}",
-                                task=f"task/{'cgroup' if cgroups else 'none'}"))
+                                task=f"task/{'cgroup' if cgroups else 'none'}") + more)
+        with open(f"{work}/plugstack.conf", "w") as f:
+            f.write(plugstack)
         with open(f"{work}/cgroup.conf", "w") as f:
             f.write("CgroupPlugin=autodetect\nCgroupMountpoint=/sys/fs/cgroup\nConstrainCores=no\n"
                     f"ConstrainRAMSpace={'yes' if memory else 'no'}\n")

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Slurm's plugin: jobs of several users at once have the figures that they know themselves. Each
+user sees the own jobs only, and gets a line in the job's output and a report of the user's own. No
+job fails or waits because of a daemon that is not there, or hangs."""
+
+import contextlib
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from daemon import Daemon  # noqa: E402
+from syslib import machine, reads  # noqa: E402
+from syslib.jobworld import FILES, main  # noqa: E402
+from syslib.machine import until  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.slurm import FIRST_JOB, NODE, Slurm  # noqa: E402
+from syslib.tool import on_device  # noqa: E402
+
+part = Part(__doc__)
+USERS = ("nobody", "games")
+HOOK_S = 1  # for which a hook waits for the daemon
+COUNTS = ("read_calls", "read_bytes", "lookups", "hits", "misses")
+# Reads whole files without readahead, so that each page that is not cached before a call is a miss
+# of that call, and prints the sums.
+READER = """
+import json, os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import reads
+got = dict.fromkeys(("read_calls", "read_bytes", "lookups", "hits", "misses"), 0)
+for path in sys.argv[1:]:
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    size = os.fstat(fd).st_size
+    for at in range(0, size, 65536):
+        pages = -(-min(65536, size - at) // reads.PAGE)
+        cached = reads.cached_pages(fd, at // reads.PAGE, pages)
+        got["read_bytes"] += len(os.pread(fd, 65536, at))
+        got["read_calls"] += 1
+        got["lookups"] += pages
+        got["hits"] += cached
+        got["misses"] += pages - cached
+    os.close(fd)
+print(json.dumps(got), flush=True)
+"""
+LINE = re.compile(r"cachemon: read (?P<bytes>.*); (?P<ratio>.*) of (?P<lookups>[\d,]+) page lookups hit the page "
+                  r"cache, (?P<misses>[\d,]+) missed \(.*\); its tasks waited .* for it in [^(]*$")
+
+
+class Cluster:
+    """Slurm with the plugin, and a daemon that takes samples so seldom that only the end of a job can
+    be the reason for one."""
+
+    def __init__(self, world, stack, plugin=True, conf=""):
+        if not machine.v1_root():
+            raise Skipped("no cgroup v1 here")
+        self.world, self.stack = world, stack
+        self.plugin = f"{os.path.dirname(os.path.abspath(world.args.cachemon))}/slurm/spank_cachemon.so"
+        if not os.path.exists(self.plugin):
+            raise Skipped("the plugin is not built, because slurm/spank.h is not installed")
+        self.socket_dir = world.tool.fresh(".run")
+        self.socket = f"{self.socket_dir}/cachemon/socket"
+        os.mkdir(self.socket_dir)
+        line = f"optional {self.plugin} socket={self.socket} program={os.path.abspath(world.args.cachemon)}\n"
+        self.slurm = Slurm(stack, world.tool.fresh(".slurm"), True, True, plugstack=line if plugin else "",
+                           more="PrologFlags=Alloc\n" + conf)
+        self.reader = f"{self.slurm.dir}/known.py"
+        with open(self.reader, "w", encoding="ascii") as f:
+            f.write(READER)
+        shutil.copy(reads.__file__, f"{self.slurm.dir}/reads.py")
+        self.daemon = None
+        for i in range(FILES):
+            os.chmod(f"{world.data}/{i:02}", 0o666)  # cachestat(2) is for who may write
+            with open(f"{world.data}/{i:02}", "rb") as f:
+                reads.drop(f.fileno())
+
+    def start(self):
+        config = self.world.tool.fresh(".yaml")
+        with open(config, "w", encoding="ascii") as f:
+            f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{FIRST_JOB // 100}??\"]\n"
+                    f"socket:\n  path: {self.socket}\n")
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", "10m")
+        self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
+        return self
+
+    def home(self, user):
+        path = self.world.tool.fresh(f".{user}")
+        os.mkdir(path, 0o755)
+        os.chown(path, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+        return path
+
+    def read(self, *files):
+        names = " ".join(f"{self.world.data}/{i:02}" for i in files)
+        return f"/usr/bin/python3 {self.reader} {names}\n"
+
+    def as_user(self, user, *argv, directory="/"):
+        return subprocess.run(["runuser", "-u", user, "--", *argv], env=self.slurm.env, cwd=directory, capture_output=True,
+                              text=True, check=False)
+
+    def submit(self, user, script, *options):
+        return Batch(self, user, script, *options)
+
+    def log(self, pattern):
+        with open(f"{self.slurm.dir}/slurmd.log", encoding="utf-8") as f:
+            return [line for line in f if re.search(pattern, line)]
+
+    def wait_report(self, path):
+        def failed():
+            return self.log("cachemon: no report of ")
+
+        until(lambda: failed() or os.path.exists(path) and os.path.getsize(path), path)
+        equal("failures", failed(), [])
+
+    def list(self, user):
+        done = self.as_user(user, self.world.tool.cachemon, "jobs", "--socket", self.socket, "--json")
+        equal(f"status of jobs: {done.stderr}", done.returncode, 0)
+        return {job["job"]: job for job in json.loads(done.stdout)["jobs"]}
+
+
+class Batch:
+    def __init__(self, cluster, user, script, *options):
+        self.cluster, self.user = cluster, user
+        self.dir = cluster.home(user)
+        path = f"{self.dir}/job.sh"
+        with open(path, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\n" + script)
+        done = cluster.as_user(user, "sbatch", "--parsable", "-n1", "-D", self.dir, "-o", f"{self.dir}/out.%A.%a", *options,
+                               path)
+        equal(f"status of sbatch: {done.stderr}", done.returncode, 0)
+        self.id = int(done.stdout)
+
+    def wait(self):
+        run = self.cluster.slurm.run
+        until(lambda: not run("squeue", "-h", "-j", str(self.id), "-o", "%i").strip(), f"the end of job {self.id}", 120)
+        return self
+
+    def outputs(self):
+        """The lines of each task."""
+        names = sorted(name for name in os.listdir(self.dir) if name.startswith("out."))
+        return [open(f"{self.dir}/{name}", encoding="utf-8").read().splitlines() for name in names]
+
+    def output(self):
+        outputs = self.outputs()
+        equal("files of output", len(outputs), 1)
+        return outputs[0]
+
+    def known(self):
+        """The sums of the job's readers."""
+        lines = [json.loads(line) for line in self.output() if line.startswith("{")]
+        return {key: sum(line[key] for line in lines) for key in COUNTS}
+
+    def shown(self):
+        """The plugin's line."""
+        lines = [line for line in self.output() if "cachemon: " in line]
+        equal(f"lines of the plugin: {lines}", len(lines), 1)
+        return lines[0]
+
+    def file(self, ending, number=None):
+        return f"{self.dir}/cachemon-{number or self.id}-{NODE}.{ending}"
+
+
+def check_counts(world, db, known):
+    data = on_device(world.tool.report(db)[1], world.dev)
+    for key in COUNTS:
+        equal(key, data[key], known[key])
+
+
+def check_own(path, user):
+    st = os.lstat(path)
+    equal(f"owner and mode of {path}", (st.st_uid, st.st_gid, stat.filemode(st.st_mode)),
+          (pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid, "-rw-------"))
+
+
+@part.case
+def two_users(world, stack):
+    """Each job has two steps: the batch script and one of srun."""
+    cluster = Cluster(world, stack).start()
+    jobs = []
+    for i, user in enumerate(USERS):
+        first, second = range(i, FILES, 4), range(i + 2, FILES, 4)
+        script = cluster.read(*first) + cluster.read(*first) + "srun -J step " + cluster.read(*second)
+        jobs.append(cluster.submit(user, script, "--cachemon=report", "-J", f"train {user}"))
+    for job in jobs:
+        job.wait()
+        cluster.wait_report(job.file("txt"))
+    for job, user in zip(jobs, USERS):
+        known = job.known()
+        check(known["hits"] and known["misses"], f"the job hit or missed nothing: {job.output()}")
+        for ending in ("txt", "db"):
+            check_own(job.file(ending), user)
+        check_counts(world, job.file("db"), known)
+        with contextlib.closing(sqlite3.connect(f"file:{job.file('db')}?mode=ro", uri=True)) as db:
+            rows = db.execute("SELECT external_id, uid, job_name, partition, lookups, misses, r.state FROM job "
+                              "JOIN run r ON r.id = run_id WHERE slot = 1").fetchall()
+        equal("rows", [row[:4] + row[6:] for row in rows],
+              [(str(job.id), pwd.getpwnam(user).pw_uid, f"train {user}", "batch", "complete")])
+        line = LINE.search(job.shown())
+        check(line, job.shown())
+        equal("figures of the line", [int(line[key].replace(",", "")) for key in ("lookups", "misses")], list(rows[0][4:6]))
+        with open(job.file("txt"), encoding="utf-8") as f:
+            check(f"(Slurm job {job.id}, partition batch)" in f.read(), "the report is not of this job")
+        equal(f"jobs of {user}", list(cluster.list(user)), [f"slurm:{job.id}"])
+    equal("jobs of another user", cluster.list("mail"), {})
+    equal("messages", len(cluster.log("cachemon: ")), len(cluster.log("cachemon: read ")))
+    cluster.daemon.end()
+
+
+@part.case
+def task_array(world, stack):
+    cluster = Cluster(world, stack).start()
+    names = " ".join(f"{world.data}/0$((SLURM_ARRAY_TASK_ID + {i}))" for i in (0, 3))
+    script = f"echo task $SLURM_ARRAY_TASK_ID is $SLURM_JOB_ID\n/usr/bin/python3 {cluster.reader} {names}\n"
+    jobs = cluster.submit(USERS[0], script, "--array=0-2", "--cachemon=report", "-J", "array").wait()
+    outputs = jobs.outputs()
+    equal("tasks", len(outputs), 3)
+    for lines in outputs:
+        number = next(line for line in lines if line.startswith("task ")).split()[-1]
+        cluster.wait_report(jobs.file("txt", number))
+        check_counts(world, jobs.file("db", number), json.loads(next(line for line in lines if line.startswith("{"))))
+        equal("lines", len([line for line in lines if LINE.search(line)]), 1)
+    equal("runs", sorted(job["name"] for job in cluster.list(USERS[0]).values()), ["array"] * 3)
+    cluster.daemon.end()
+
+
+@part.case
+def srun_alone(world, stack):
+    """A job without a batch script has a report, too; other values of the option are refused."""
+    cluster = Cluster(world, stack).start()
+    user = USERS[0]
+    home = cluster.home(user)
+    wrong = cluster.as_user(user, "srun", "--cachemon=html", "true")
+    check(wrong.returncode and "the only value is report" in wrong.stderr, wrong.stderr)
+    for i, command in enumerate((("srun",), ("salloc", "srun"))):
+        with_option = (command[0], "--cachemon=report", "-J", f"alone {i}", *command[1:])
+        done = cluster.as_user(user, *with_option, *cluster.read(i, i + 2, i).split(), directory=home)
+        equal(f"status: {done.stderr}", done.returncode, 0)
+        cluster.wait_report(f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.txt")
+        check_counts(world, f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.db", json.loads(done.stdout))
+    equal("names", sorted(job["name"] for job in cluster.list(user).values()), ["alone 0", "alone 1"])
+    cluster.daemon.end()
+
+
+@part.case
+def without_the_option(world, stack):
+    """The job is watched, and has no line and no report."""
+    cluster = Cluster(world, stack).start()
+    job = cluster.submit(USERS[0], cluster.read(1)).wait()
+    cluster.daemon.until(lambda: cluster.list(USERS[0]), "the run")
+    equal("output", len(job.output()), 1)
+    equal("files", sorted(os.listdir(job.dir)), ["job.sh", os.path.basename(f"out.{job.id}.4294967294")])
+    equal("messages", cluster.log("cachemon: "), [])
+    cluster.daemon.end()
+
+
+@part.case
+def planted_links(world, stack):
+    """Where the report or the rows would be, the job's directory has links that somebody planted."""
+    cluster = Cluster(world, stack).start()
+    for ending in ("txt", "db"):
+        victim = f"{cluster.home(USERS[1])}/victim"
+        with open(victim, "w", encoding="ascii") as f:
+            f.write("as it was")
+        os.chmod(victim, 0o666)  # the job's user may write it
+        plant = f"ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}.{ending}\n"
+        job = cluster.submit(USERS[0], plant + cluster.read(1), "--cachemon=report").wait()
+        until(lambda j=job: cluster.log(f"cachemon: no report of slurm:{j.id}: "), "the refusal")
+        with open(victim, encoding="ascii") as f:
+            equal("the file behind the link", f.read(), "as it was")
+        equal("the link", os.readlink(job.file(ending)), victim)
+        check(not os.path.isfile(job.file("txt")) or ending == "txt", "there is a report")
+        equal("lines", len([line for line in job.output() if LINE.search(line)]), 1)
+        equal("other files of the victim", os.listdir(os.path.dirname(victim)), ["victim"])
+    cluster.daemon.end()
+
+
+def unharmed(cluster, words, last):
+    """The job does all that it would do; its last line is written when its last command has ended."""
+    script = cluster.read(1) + "srun " + cluster.read(2) + "date +%s.%N\n"
+    job = cluster.submit(USERS[0], script, "--cachemon=report").wait()
+    lines = job.output()
+    equal("bytes read", job.known()["read_bytes"], sum(os.path.getsize(f"{cluster.world.data}/0{i}") for i in (1, 2)))
+    check(f"cachemon: no figures: {words}" in job.shown(), job.shown())
+    ended = float(next(line for line in lines if re.fullmatch(r"\d+\.\d+", line)))
+    waited = os.stat(f"{job.dir}/out.{job.id}.4294967294").st_mtime - ended
+    check(waited < last, f"the last line came {waited:.2f} s after the last command")
+    equal("state of the node", cluster.slurm.run("sinfo", "-h", "-o", "%T").strip() in ("idle", "completing"), True)
+    equal("complaints of the prolog", len(cluster.log(f"cachemon: slurm:{job.id} is not announced: ")), 1)
+    check(not os.path.exists(job.file("txt")) and not os.path.exists(job.file("db")), "there is a report")
+
+
+@part.case
+def no_daemon(world, stack):
+    cluster = Cluster(world, stack)
+    unharmed(cluster, "cannot reach the daemon at ", HOOK_S)
+
+
+@part.case
+def hanging_daemon(world, stack):
+    """It accepts connections, by its queue, and never answers."""
+    cluster = Cluster(world, stack).start()
+    cluster.daemon.process.send_signal(signal.SIGSTOP)
+    unharmed(cluster, "no answer ", 2 * HOOK_S)
+    cluster.daemon.process.send_signal(signal.SIGCONT)
+    cluster.daemon.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main(part))
