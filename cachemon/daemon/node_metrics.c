@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,12 +138,12 @@ static const char *user_of(struct node_metrics *m, int64_t uid)
 	return u->name;
 }
 
-static void counts_of(const struct probe_plan *plan, const struct counters *c, struct counts *ret)
+static void counts_of(const bool known[C_NR], const struct counters *c, struct counts *ret)
 {
 	*ret = (struct counts){0};
 	for (int i = 0; i < C_NR; i++) {
 		ret->c[i] = c->c[i];
-		ret->known[i] = plan->measured[counter_group((enum counter)i)];
+		ret->known[i] = known[i];
 	}
 }
 
@@ -196,9 +195,13 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	const struct ledger_job *sums = ledger_job(ledger, JOB_WATCHED);
 	_cleanup_free_ struct metrics_mount *mounts = NULL;
 	size_t nr = ledger_nr_filesystems(ledger);
+	char why[PLAN_REASON_MAX];
+	bool known[C_NR];
 
 	if (!m)
 		return;
+	for (int i = 0; i < C_NR; i++)
+		known[i] = probe_plan_measures(plan, (enum counter)i, why, sizeof(why));
 	m->lost = sample->losses;
 	m->lost_known = true;
 	mounts = calloc(nr + 1, sizeof(*mounts));
@@ -208,28 +211,17 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	to.user = user_of(m, job->uid);
 	to.cpu_ns = (struct opt_i64){(int64_t)sums->facts.cpu_ns, true};
 	to.processes = (struct opt_i64){(int64_t)sums->facts.alive, true};
-	counts_of(plan, &sums->total, &to.counts);
+	counts_of(known, &sums->total, &to.counts);
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(ledger, i);
 
 		mounts[i].mount = f->mount;
-		counts_of(plan, &f->total, &mounts[i].counts);
+		counts_of(known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;
 	to.nr_mounts = nr;
 	take_cgroup(job, sample, &to);
 	metrics_jobs_take(m->jobs, &to, run, last, clock_now_ns());
-}
-
-static struct opt_i64 own_cpu(void)
-{
-	struct rusage u;
-
-	if (getrusage(RUSAGE_SELF, &u))
-		return (struct opt_i64){0, false};
-	return (struct opt_i64){((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
-					((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000,
-				true};
 }
 
 static struct opt_i64 own_memory(void)
@@ -306,7 +298,7 @@ void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan,
 				    .probes = probes,
 				    .nr_probes = ROLE_NR,
 				    .losses = losses,
-				    .collector_cpu_ns = own_cpu(),
+				    .collector_cpu_ns = {(int64_t)clock_own_cpu_ns(), true},
 				    .resident_bytes = own_memory(),
 				    .nr_watched = {(int64_t)nr_jobs, true}};
 	struct errtext err;

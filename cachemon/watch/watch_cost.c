@@ -2,7 +2,6 @@
 /* The cost of a run by part, and when the programs are timed during the run: briefly, from time
  * to time. */
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cachemon/base/clock.h"
 #include "cachemon/watch/watch_run.h"
@@ -14,15 +13,6 @@ static const enum cost_part parts[EV_NR] = {
 	[EV_URING] = COST_OTHER,     [EV_ADVICE_CALL] = COST_OTHER, [EV_SCOPE] = COST_OTHER,
 };
 
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
-	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
-}
-
 int watch_cost_begin(struct watch_run *run, struct errtext *err)
 {
 	int r = probe_set_events(run->set, run->events0);
@@ -31,7 +21,7 @@ int watch_cost_begin(struct watch_run *run, struct errtext *err)
 		return errtext_set(err, r, "cannot read the probes: %s", strerror(-r));
 	cost_charge_begin(&run->charge, &run->calibration, run->events0[JOB_WATCHED]);
 	memcpy(run->look_runs, run->events0[JOB_WATCHED], sizeof(run->look_runs));
-	run->cpu0_ns = own_cpu_ns();
+	run->cpu0_ns = clock_own_cpu_ns();
 	return 0;
 }
 
@@ -65,7 +55,7 @@ void watch_cost_take(struct watch_run *run, struct sample *s)
 	s->cost = (struct sample_cost){
 		.cpu_ns = -1,
 		.probe_cpu_ns = -1,
-		.collector_cpu_ns = (int64_t)(own_cpu_ns() - run->cpu0_ns),
+		.collector_cpu_ns = (int64_t)(clock_own_cpu_ns() - run->cpu0_ns),
 		.probe_ns_per_lookup = run->calibration.ns[EV_READ],
 		.share_of_job_cpu = -1,
 		.advice_calls_ns = run->o->advice_calls ? run->calibration.ns[EV_ADVICE_CALL] : -1,
@@ -117,7 +107,7 @@ int watch_cost_seen(struct watch_run *run, struct cost_seen *ret)
 		.read_on_share = watch_slices_on_share(run),
 	};
 	if (probes >= 0)
-		ret->own_ns = probes - ret->read_ns + (double)(own_cpu_ns() - run->cpu0_ns);
+		ret->own_ns = probes - ret->read_ns + (double)(clock_own_cpu_ns() - run->cpu0_ns);
 	return 0;
 }
 

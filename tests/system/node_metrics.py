@@ -34,6 +34,8 @@ OPEN = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;
 USER, PASSWORD = "prom", "right"
 CONNECTIONS, AGE_S, GUESSES = 64, 10, 5
 PLACES = 24
+CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate", "direct_io",
+          "invalidate", "dontcache", "other")
 
 
 class Front:
@@ -154,6 +156,11 @@ def figures_of_jobs(world, stack):
                   of_data(series, "lookups", group))
             equal("processes", value(series, "job_processes", jobid=jobid(group)), 1)
             equal("user", value(series, "job_info", jobid=jobid(group), user="root", manager="cgroup"), 1)
+        for cause in CAUSES:
+            stored, = front.daemon.query(f"SELECT count(evicted_{cause}) FROM job WHERE slot = 1")[0]
+            shown = sum(n == "cachemon_job_eviction_cause_pages_total" and ("cause", cause) in labels
+                        for n, labels in series)
+            equal(f"series of {cause}: absent if it is not measured", shown, stored)
         came = sum(of_data(series, name, group) for name in ("misses", "prefetched_pages") for group in groups)
         equal("pages that came", came, cached(world))
         equal("jobs", value(series, "jobs"), 3)
