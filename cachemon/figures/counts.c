@@ -135,6 +135,9 @@ struct opt_i64 counts_sum(const struct counts *c, const int terms[])
 {
 	struct opt_i64 sum = {.known = true};
 
+	/* A term that a sum may lack is unknown by itself. */
+	if (terms[0] >= 0 && terms[0] != C_NR && terms[1] == C_NR)
+		return counts_get(c, (enum counter)terms[0]);
 	for (int i = 0; terms[i] != C_NR; i++)
 		sum = terms[i] < 0 ? opt_sub(sum, counts_get(c, (enum counter)MINUS(terms[i])))
 				   : opt_add(sum, counts_part(c, (enum counter)terms[i]));
