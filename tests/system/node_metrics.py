@@ -167,7 +167,7 @@ def figures_of_jobs(world, stack):
 
 @part.case
 def without_kernel_addresses(world, stack):
-    """Causes that cannot be told then have no series, and the others do."""
+    """Causes that need these addresses have no series, and the others do."""
     groups = make_groups(stack, 1, "addresses")
     jobs, _ = start_jobs(world, stack, groups)
     front = Front(world, stack, groups, prefix=("setpriv", "--inh-caps=-syslog", "--bounding-set=-syslog"))
