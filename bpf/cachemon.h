@@ -329,6 +329,21 @@ struct process_row {
 	char comm[COMM_BYTES]; /* name of its first thread */
 };
 
+/* The kernel's own counts of a task; for a job, those of its tasks since they joined it. */
+struct activity {
+	__u64 wchar_bytes;	  /* written to anything (task->ioac.wchar) */
+	__u64 runqueue_ns;	  /* runnable, but waiting for a CPU; 0 without CONFIG_SCHED_INFO */
+	__u64 switches_voluntary; /* to sleep */
+	__u64 switches_forced;	  /* by the scheduler */
+};
+
+/* Bytes of messages over the internet protocols, as the calls returned them. */
+enum net_kind { NET_TCP4, NET_TCP6, NET_UDP4, NET_UDP6, NET_NR };
+struct net_row {
+	__u64 sent_bytes;
+	__u64 received_bytes;
+};
+
 /* Facts of a whole job since the start of the run. */
 struct job_row {
 	__u64 cpu_ns;	   /* CPU time of its tasks since they joined the job */
@@ -338,6 +353,9 @@ struct job_row {
 	__s64 alive;	   /* thread groups still alive; a CPU's share may be negative */
 	/* The stalls, counted by length. */
 	__u64 sleeps[WAIT_BUCKETS];
+	/* Many jobs; with one job, 0. */
+	struct activity activity;
+	struct net_row net[NET_NR];
 };
 
 /* The places where hooks show the end of a direct read, one per kind of direct read. */
@@ -363,6 +381,7 @@ enum event {
 	EV_URING,
 	EV_ADVICE_CALL, /* every system call of the machine while attached */
 	EV_SCOPE,	/* the ends of functions that show eviction causes */
+	EV_SOCKET,	/* every message of the machine while attached */
 	EV_NR,
 };
 

@@ -116,6 +116,7 @@ struct task_state {
 	__u64 runtime_ns; /* CPU time, bytes and calls that are charged to the job */
 	__u64 rchar_bytes;
 	__u64 syscr_calls;
+	struct activity activity;
 	__u64 process_bytes; /* of these bytes and calls, those in the row of its process */
 	__u64 process_calls;
 	__u64 process_due_ns; /* the next switch after this CPU time adds the rest, */

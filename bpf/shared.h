@@ -162,6 +162,7 @@ struct sweep_charges_args {
 	__u64 cpu_ns;
 	__u64 rchar_bytes;
 	__u64 syscr_calls;
+	struct activity activity;
 };
 
 #endif

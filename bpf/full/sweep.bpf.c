@@ -187,6 +187,7 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	struct sweep_charges_args *x = *args;
 	__u64 task, runtime, rchar, syscr;
 	struct task_struct *t;
+	struct activity now = {};
 	struct live *l;
 	__u32 zero = 0;
 
@@ -206,6 +207,11 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	runtime = READ(t, se.sum_exec_runtime) - l->s.runtime_ns;
 	rchar = READ(t, ioac.rchar) - l->s.rchar_bytes;
 	syscr = READ(t, ioac.syscr) - l->s.syscr_calls;
+	if (many_jobs()) {
+		now.wchar_bytes = READ(t, ioac.wchar) - l->s.activity.wchar_bytes;
+		if (bpf_core_field_exists(t->sched_info))
+			now.runqueue_ns = READ(t, sched_info.run_delay) - l->s.activity.runqueue_ns;
+	}
 	order_reads(&l->pad);
 	/* The task was switched meanwhile, and charged then. */
 	if (*(volatile __u64 *)&l->task != task || (__s64)runtime < 0 || (__s64)rchar < 0 ||
@@ -214,6 +220,8 @@ static long charge_step(__u32 cpu, struct sweep_charges_args **args)
 	x->cpu_ns += runtime;
 	x->rchar_bytes += rchar;
 	x->syscr_calls += syscr;
+	x->activity.wchar_bytes += now.wchar_bytes;
+	x->activity.runqueue_ns += now.runqueue_ns;
 	return 0;
 }
 

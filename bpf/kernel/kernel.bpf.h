@@ -212,6 +212,9 @@ struct task_io_accounting {
 struct sched_entity {
 	__u64 sum_exec_runtime;
 };
+struct sched_info {
+	unsigned long long run_delay;
+};
 typedef struct {
 	int counter;
 } atomic_t;
@@ -230,16 +233,25 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	void *worker_private; /* since 5.12 */
-	unsigned long min_flt, maj_flt;
+	unsigned long min_flt, maj_flt, nvcsw, nivcsw;
 	struct files_struct *files;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct sched_entity se;
+	struct sched_info sched_info; /* with CONFIG_SCHED_INFO */
 	char comm[16];
 };
 /* Before 5.14. */
 struct task_struct___state {
 	long state;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+};
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
 };
 
 struct bpf_map;
@@ -457,5 +469,11 @@ enum {
 #define REQ_OP_READ 0
 /* block/fops.c, since 5.15 */
 #define DIO_IS_SYNC 2
+
+#define MSG_PEEK    2
+#define AF_INET	    2
+#define AF_INET6    10
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
 
 #endif

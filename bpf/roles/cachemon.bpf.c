@@ -15,6 +15,7 @@
 #include "bpf/roles/direct.bpf.c"
 #include "bpf/roles/scopes.bpf.c"
 #include "bpf/roles/uring.bpf.c"
+#include "bpf/roles/sockets.bpf.c"
 #include OF_BUILD(sweep.bpf.c)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -63,6 +63,24 @@ static __always_inline __u32 job_by_cgroup(struct task_struct *t, struct task_st
 	return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 }
 
+static __always_inline void activity_of(struct task_struct *t, struct activity *ret)
+{
+	ret->wchar_bytes = TYPED(t, ioac.wchar);
+	ret->runqueue_ns =
+		bpf_core_field_exists(t->sched_info) ? TYPED(t, sched_info.run_delay) : 0;
+	ret->switches_voluntary = TYPED(t, nvcsw);
+	ret->switches_forced = TYPED(t, nivcsw);
+}
+
+static __always_inline void activity_add(struct activity *sum, const struct activity *now,
+					 const struct activity *before)
+{
+	sum->wchar_bytes += now->wchar_bytes - before->wchar_bytes;
+	sum->runqueue_ns += now->runqueue_ns - before->runqueue_ns;
+	sum->switches_voluntary += now->switches_voluntary - before->switches_voluntary;
+	sum->switches_forced += now->switches_forced - before->switches_forced;
+}
+
 /* Starts to charge a task: its earlier CPU time and reads are not the job's. */
 static __always_inline void charge_from_now(struct task_state *st, struct task_struct *t)
 {
@@ -71,6 +89,8 @@ static __always_inline void charge_from_now(struct task_state *st, struct task_s
 	st->syscr_calls = TYPED(t, ioac.syscr);
 	st->process_bytes = st->rchar_bytes;
 	st->process_calls = st->syscr_calls;
+	if (many_jobs())
+		activity_of(t, &st->activity);
 }
 
 /* CPU time and reads of a task of the job since they were last charged. */
@@ -85,6 +105,14 @@ static __always_inline void job_charge(struct live *l, struct task_struct *t)
 		job->cpu_ns += runtime - l->s.runtime_ns;
 		job->rchar_bytes += rchar - l->s.rchar_bytes;
 		job->syscr_calls += syscr - l->s.syscr_calls;
+	}
+	if (many_jobs()) {
+		struct activity now;
+
+		activity_of(t, &now);
+		if (job)
+			activity_add(&job->activity, &now, &l->s.activity);
+		l->s.activity = now;
 	}
 	l->s.runtime_ns = runtime;
 	l->s.rchar_bytes = rchar;

@@ -87,6 +87,8 @@ struct sample_job {
 	uint64_t processes;
 	uint64_t alive; /* still running: at the end, those that outlive the command */
 	uint64_t sleeps[WAIT_BUCKETS]; /* that stalls counts, by their length */
+	struct activity activity;      /* many jobs; with one job, 0 */
+	struct net_row net[NET_NR];
 };
 
 /* Sleeps of the watched job's tasks for a file in the interval. */

@@ -15,6 +15,14 @@ static int job_rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, rows) ? -errno : 0;
 }
 
+static void activity_add(struct activity *sum, const struct activity *w)
+{
+	sum->wchar_bytes += w->wchar_bytes;
+	sum->runqueue_ns += w->runqueue_ns;
+	sum->switches_voluntary += w->switches_voluntary;
+	sum->switches_forced += w->switches_forced;
+}
+
 static void job_sum(const struct sampler *s, struct sample_job *job)
 {
 	int64_t alive = 0;
@@ -28,6 +36,11 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 		alive += s->job_rows[cpu].alive;
 		for (int b = 0; b < WAIT_BUCKETS; b++)
 			job->sleeps[b] += s->job_rows[cpu].sleeps[b];
+		activity_add(&job->activity, &s->job_rows[cpu].activity);
+		for (int kind = 0; kind < NET_NR; kind++) {
+			job->net[kind].sent_bytes += s->job_rows[cpu].net[kind].sent_bytes;
+			job->net[kind].received_bytes += s->job_rows[cpu].net[kind].received_bytes;
+		}
 	}
 	job->alive = alive > 0 ? alive : 0;
 }
@@ -55,6 +68,7 @@ static int job_take(struct sampler *s, uint32_t slot)
 	job->cpu_ns += running.cpu_ns;
 	job->rchar_bytes += running.rchar_bytes;
 	job->syscr_calls += running.syscr_calls;
+	activity_add(&job->activity, &running.activity);
 	return r;
 }
 

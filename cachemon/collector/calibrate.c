@@ -51,6 +51,8 @@ static const struct {
 	{EV_SCOPE, ROLE_DROP_CACHES_END},
 	{EV_SCOPE, ROLE_TRUNCATE_BEGIN},
 	{EV_SCOPE, ROLE_TRUNCATE_END},
+	{EV_SOCKET, ROLE_SOCKET_SEND},
+	{EV_SOCKET, ROLE_SOCKET_RECEIVE},
 };
 
 static void stats_read(struct probe_set *set, struct calibration_stats *ret)

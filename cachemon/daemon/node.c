@@ -88,7 +88,7 @@ static struct ledger_limits job_limits(void)
 static int open_probes(struct node *n, struct errtext *err)
 {
 	const struct plan_request request = {
-		.level = LEVEL_FULL, .cgroup = true, .births = n->o.births};
+		.level = LEVEL_FULL, .cgroup = true, .births = n->o.births, .sockets = true};
 	struct probe_set_config config = {.caps = &n->caps, .jobs = n->o.jobs};
 	int r = machine_plan_viable(&request, &n->caps, &n->plan, err);
 

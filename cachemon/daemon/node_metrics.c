@@ -32,6 +32,7 @@ struct node_metrics {
 	node_metrics_say *say;
 	struct metrics_jobs *jobs;
 	struct metrics *past;
+	bool sched_info; /* the kernel counts waiting for a CPU */
 	struct user *users;
 	size_t nr_users, max_users;
 	struct loss_counts lost;
@@ -101,6 +102,7 @@ int node_metrics_new(const struct node_config *config, node_metrics_say *say,
 	if (!m)
 		return errtext_set(err, -ENOMEM, "out of memory");
 	m->say = say;
+	m->sched_info = !access("/proc/self/schedstat", F_OK);
 	r = open_all(m, config, err);
 	if (r)
 		node_metrics_free(m);
@@ -172,14 +174,41 @@ static struct opt_i64 of_machine(int64_t value)
 static void take_cgroup(const struct selector *job, const struct sample *sample,
 			struct metrics_job *to)
 {
-	to->pressure_ns[METRICS_CPU] = pressure(&job->cgroup, "cpu.pressure");
-	to->pressure_ns[METRICS_MEMORY] = pressure(&job->cgroup, "memory.pressure");
-	to->pressure_ns[METRICS_IO] = pressure(&job->cgroup, "io.pressure");
+	to->facts[METRICS_PRESSURE_CPU_NS] = pressure(&job->cgroup, "cpu.pressure");
+	to->facts[METRICS_PRESSURE_MEMORY_NS] = pressure(&job->cgroup, "memory.pressure");
+	to->facts[METRICS_PRESSURE_IO_NS] = pressure(&job->cgroup, "io.pressure");
 	if (!sample->machine)
 		return;
 	to->limit_bytes = of_machine(sample->machine->limit.limit_bytes);
 	to->usage_bytes = of_machine(sample->machine->limit.usage_bytes);
 	to->cache_bytes = of_machine(sample->machine->limit.file_bytes);
+}
+
+static struct opt_i64 known(uint64_t value)
+{
+	return (struct opt_i64){(int64_t)value, true};
+}
+
+static void take_facts(const struct node_metrics *m, const struct probe_plan *plan,
+		       const struct sample_job *facts, struct metrics_job *to)
+{
+	bool sends = plan->choices[ROLE_SOCKET_SEND].state == PROBE_LIVE;
+	bool receives = plan->choices[ROLE_SOCKET_RECEIVE].state == PROBE_LIVE;
+
+	to->processes = known(facts->alive);
+	to->facts[METRICS_CPU_NS] = known(facts->cpu_ns);
+	to->facts[METRICS_RUNQUEUE_NS] =
+		(struct opt_i64){(int64_t)facts->activity.runqueue_ns, m->sched_info};
+	to->facts[METRICS_RCHAR_BYTES] = known(facts->rchar_bytes);
+	to->facts[METRICS_WCHAR_BYTES] = known(facts->activity.wchar_bytes);
+	to->facts[METRICS_SWITCHES_VOLUNTARY] = known(facts->activity.switches_voluntary);
+	to->facts[METRICS_SWITCHES_FORCED] = known(facts->activity.switches_forced);
+	for (int kind = 0; kind < NET_NR; kind++) {
+		to->facts[METRICS_SENT_BYTES + kind] =
+			(struct opt_i64){(int64_t)facts->net[kind].sent_bytes, sends};
+		to->facts[METRICS_RECEIVED_BYTES + kind] =
+			(struct opt_i64){(int64_t)facts->net[kind].received_bytes, receives};
+	}
 }
 
 void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, uint32_t run,
@@ -209,8 +238,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	if (!mounts)
 		return;
 	to.user = user_of(m, job->uid);
-	to.cpu_ns = (struct opt_i64){(int64_t)sums->facts.cpu_ns, true};
-	to.processes = (struct opt_i64){(int64_t)sums->facts.alive, true};
+	take_facts(m, plan, &sums->facts, &to);
 	counts_of(known, &sums->total, &to.counts);
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(ledger, i);

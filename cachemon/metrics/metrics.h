@@ -23,7 +23,21 @@ struct metrics_mount {
 	struct counts counts;
 };
 
-enum metrics_resource { METRICS_CPU, METRICS_MEMORY, METRICS_IO, METRICS_RESOURCES };
+/* Counts of a job that are not counters of pages. Bytes of the network are by enum net_kind. */
+enum metrics_fact {
+	METRICS_CPU_NS,
+	METRICS_RUNQUEUE_NS,
+	METRICS_PRESSURE_CPU_NS,
+	METRICS_PRESSURE_MEMORY_NS,
+	METRICS_PRESSURE_IO_NS,
+	METRICS_RCHAR_BYTES,
+	METRICS_WCHAR_BYTES,
+	METRICS_SWITCHES_VOLUNTARY,
+	METRICS_SWITCHES_FORCED,
+	METRICS_SENT_BYTES,
+	METRICS_RECEIVED_BYTES = METRICS_SENT_BYTES + NET_NR,
+	METRICS_FACTS = METRICS_RECEIVED_BYTES + NET_NR
+};
 
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };
 
@@ -37,10 +51,10 @@ struct metrics_job {
 	struct metrics *past;
 	bool rest; /* not a job, but the sums of others */
 	struct counts counts;
-	struct opt_i64 running, cpu_ns;
+	struct opt_i64 running;
 	struct opt_i64 processes; /* still running */
 	struct opt_i64 limit_bytes, usage_bytes, cache_bytes;
-	struct opt_i64 pressure_ns[METRICS_RESOURCES];
+	struct opt_i64 facts[METRICS_FACTS];
 	const struct metrics_mount *mounts;
 	size_t nr_mounts;
 };

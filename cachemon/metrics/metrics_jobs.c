@@ -8,7 +8,7 @@
 #include "cachemon/base/vec.h"
 
 /* The counters, and the other counts of a job. */
-enum { SUM_CPU = C_NR, SUM_PRESSURE, SUM_NR = SUM_PRESSURE + METRICS_RESOURCES };
+enum { SUM_FACTS = C_NR, SUM_NR = SUM_FACTS + METRICS_FACTS };
 
 struct sums {
 	int64_t of[SUM_NR];
@@ -234,9 +234,8 @@ static void take_sums(struct record *r, struct run *run, const struct metrics_jo
 	struct sums now;
 
 	sums_of_counts(&job->counts, &now);
-	sums_set(&now, SUM_CPU, job->cpu_ns);
-	for (int i = 0; i < METRICS_RESOURCES; i++)
-		sums_set(&now, SUM_PRESSURE + i, job->pressure_ns[i]);
+	for (int i = 0; i < METRICS_FACTS; i++)
+		sums_set(&now, SUM_FACTS + i, job->facts[i]);
 	sums_count(&r->account.pending, &run->seen, &now);
 	find_mounts(r, job);
 	for (int i = 0; i < METRICS_MOUNTS; i++) {
@@ -398,9 +397,8 @@ static void view_sums(const struct record *r, struct metrics_job *ret)
 	/* add_present() */
 	ret->counts.c[C_resident_unused] = 0;
 	ret->counts.known[C_resident_unused] = r->nr_runs || ret->rest;
-	ret->cpu_ns = get(own, SUM_CPU);
-	for (int i = 0; i < METRICS_RESOURCES; i++)
-		ret->pressure_ns[i] = get(own, SUM_PRESSURE + i);
+	for (int i = 0; i < METRICS_FACTS; i++)
+		ret->facts[i] = get(own, SUM_FACTS + i);
 }
 
 /* Present values of the runs that go on: increments do not add up to them if a job had no series

@@ -12,7 +12,7 @@
 #include "cachemon/metrics/metrics.h"
 
 enum {
-	METRICS_PLACES = 24,
+	METRICS_PLACES = 21,
 	METRICS_MOUNTS = 2, /* of a job; the others count with mount "" */
 };
 

@@ -59,7 +59,9 @@
 	  "bytes returned by direct reads of FUSE (requested bytes are counted)")                  \
 	X(FAULT_ADDRESS, fault_address, "the mapping in which a traced fault occurred")            \
 	X(CGROUP_MKDIR, cgroup_mkdir, "new jobs (falls back to searching for them)")               \
-	X(CGROUP_RMDIR, cgroup_rmdir, "the end of jobs (falls back to searching for them)")
+	X(CGROUP_RMDIR, cgroup_rmdir, "the end of jobs (falls back to searching for them)")        \
+	X(SOCKET_SEND, socket_send, "bytes that each job sent over the network")                   \
+	X(SOCKET_RECEIVE, socket_receive, "bytes that each job received over the network")
 
 enum probe_role {
 #define X(role, name, loss) ROLE_##role,

@@ -7,13 +7,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,7 +39,18 @@ enum { DIR_MAX = 256, CROWD = 100, SPIN_MS = 400 };
 enum { DISTURBED = 75 }; /* the exit status; another attempt may succeed */
 
 /* Steps of a job, with a range of a file. */
-enum act { READ, READ_RANDOM, READ_EACH, READ_IN_CHILD, READ_MIXED, PREFETCH, DROP, SPIN, STOP };
+enum act {
+	READ,
+	READ_RANDOM,
+	READ_EACH,
+	READ_IN_CHILD,
+	READ_MIXED,
+	PREFETCH,
+	DROP,
+	SPIN,
+	SEND,
+	STOP
+};
 
 /* When the process of a job is in its cgroup: after the job begins, or before, and then the
  * iterator adds it or not: it may end before. */
@@ -64,6 +79,8 @@ struct job {
 	int counted; /* the last job that it was in */
 	long rchar;  /* of its process, when that entered the cgroup */
 	long cpu_ns; /* as the program counted */
+	struct activity activity;
+	struct net_row net[NET_NR];
 	struct figures want, got;
 	long open, all_added; /* as the program counted */
 };
@@ -185,6 +202,91 @@ static void spin(int ms)
 	while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
 }
 
+/* The address of a socket that listens, or receives, on the loopback device. */
+static socklen_t bound(int fd, int family, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)ret;
+	struct sockaddr_in *four = (struct sockaddr_in *)ret;
+	socklen_t len = family == AF_INET ? sizeof(*four) : sizeof(*six);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->ss_family = (sa_family_t)family;
+	if (family == AF_INET)
+		four->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		six->sin6_addr = in6addr_loopback;
+	if (fd < 0 || bind(fd, (struct sockaddr *)ret, len) ||
+	    getsockname(fd, (struct sockaddr *)ret, &len))
+		_exit(6);
+	return len;
+}
+
+/* Each byte is peeked at, which does not count, and received in parts. */
+static void receive_all(int fd, int bytes)
+{
+	static char buf[1 << 16];
+
+	if (recv(fd, buf, (size_t)bytes, MSG_PEEK) < 1)
+		_exit(7);
+	while (bytes > 0) {
+		ssize_t n = recv(fd, buf, sizeof(buf), 0);
+
+		if (n < 1)
+			_exit(7);
+		bytes -= (int)n;
+	}
+}
+
+/* One kind of socket, from the process to itself. A part is sent from a file in memory. */
+static void send_one(int family, int type, int bytes)
+{
+	static char data[1 << 16];
+	int in = socket(family, type, 0), out = socket(family, type, 0), at = in;
+	struct sockaddr_storage address;
+	socklen_t len = bound(in, family, &address);
+	int file = memfd_create("sent", MFD_CLOEXEC);
+	off_t first = 0;
+
+	if (file < 0 || ftruncate(file, PAGE))
+		_exit(13);
+	if (type == SOCK_STREAM && listen(in, 1))
+		_exit(8);
+	if (connect(out, (struct sockaddr *)&address, len))
+		_exit(9);
+	if (type == SOCK_STREAM)
+		at = accept(in, NULL, NULL);
+	if (send(out, data, (size_t)bytes, 0) != bytes)
+		_exit(10);
+	receive_all(at, bytes);
+	if (type == SOCK_STREAM && sendfile(out, file, &first, PAGE) != PAGE)
+		_exit(11);
+	if (type == SOCK_STREAM)
+		receive_all(at, PAGE);
+	if (at != in)
+		close(at);
+	close(in);
+	close(out);
+	close(file);
+}
+
+/* bytes + kind over each kind of socket, and messages that are no network's. */
+static void send_all(int bytes)
+{
+	char buf[100] = {0};
+	int pair[2];
+
+	for (int kind = 0; kind < NET_NR; kind++)
+		send_one(kind == NET_TCP4 || kind == NET_UDP4 ? AF_INET : AF_INET6,
+			 kind == NET_TCP4 || kind == NET_TCP6 ? SOCK_STREAM : SOCK_DGRAM,
+			 bytes + kind);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    send(pair[0], buf, sizeof(buf), 0) != sizeof(buf) ||
+	    recv(pair[1], buf, sizeof(buf), 0) != sizeof(buf))
+		_exit(12);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void obey(const int *fds, const int *random_fds, const struct order *o, struct figures *did)
 {
 	off_t at = (off_t)o->first * PAGE, size = (off_t)o->pages * PAGE;
@@ -199,6 +301,8 @@ static void obey(const int *fds, const int *random_fds, const struct order *o, s
 		mixed(fds, random_fds, o, did);
 	else if (o->act == SPIN)
 		spin(o->pages);
+	else if (o->act == SEND)
+		send_all(o->pages);
 	else if (o->act != STOP)
 		posix_fadvise(fds[o->file], at, size,
 			      o->act == DROP ? POSIX_FADV_DONTNEED : POSIX_FADV_WILLNEED);
@@ -289,6 +393,43 @@ static long cpu_ns_of(pid_t pid)
 		fail(path);
 	fclose(f);
 	return ns;
+}
+
+static long field_of(const char *path, const char *name)
+{
+	FILE *f = fopen(path, "r");
+	char line[256];
+	long ret = -1;
+
+	while (f && ret < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name)))
+			ret = atol(line + strlen(name));
+	if (!f || ret < 0)
+		fail(path);
+	fclose(f);
+	return ret;
+}
+
+/* The kernel's own figures of a process that does not run. */
+static struct activity activity_of(pid_t pid)
+{
+	char io[64], status[64], sched[64];
+	long waited;
+	FILE *f;
+
+	snprintf(io, sizeof(io), "/proc/%d/io", pid);
+	snprintf(status, sizeof(status), "/proc/%d/status", pid);
+	snprintf(sched, sizeof(sched), "/proc/%d/schedstat", pid);
+	f = fopen(sched, "r");
+	if (!f || fscanf(f, "%*d %ld", &waited) != 1)
+		fail(sched);
+	fclose(f);
+	return (struct activity){
+		.wchar_bytes = (__u64)field_of(io, "wchar:"),
+		.runqueue_ns = (__u64)waited,
+		.switches_voluntary = (__u64)field_of(status, "voluntary_ctxt_switches:"),
+		.switches_forced = (__u64)field_of(status, "nonvoluntary_ctxt_switches:"),
+	};
 }
 
 /* The process of one job enters the cgroup of another; 0: of no job. */
@@ -542,6 +683,8 @@ static int64_t take_slots(bool last)
 
 		add_got(j, s->rest[JOB_WATCHED]);
 		j->cpu_ns = (long)s->jobs[JOB_WATCHED].cpu_ns;
+		j->activity = s->jobs[JOB_WATCHED].activity;
+		memcpy(j->net, s->jobs[JOB_WATCHED].net, sizeof(j->net));
 		j->got.rchar = (long)s->jobs[JOB_WATCHED].rchar_bytes;
 		j->got.processes = (long)s->jobs[JOB_WATCHED].processes;
 		j->got.alive = (long)s->jobs[JOB_WATCHED].alive;
@@ -911,6 +1054,69 @@ static void one_cpu(long cpu, cpu_set_t *ret)
 	CPU_SET((size_t)cpu, ret);
 }
 
+static void expect_activity(int number, const struct activity *before)
+{
+	const struct job *j = &jobs[number - 1];
+	const struct activity now = activity_of(j->pid);
+
+	expect("bytes written", (long)j->activity.wchar_bytes,
+	       (long)(now.wchar_bytes - before->wchar_bytes));
+	expect("time in the run queue", (long)j->activity.runqueue_ns,
+	       (long)(now.runqueue_ns - before->runqueue_ns));
+	expect("voluntary switches", (long)j->activity.switches_voluntary,
+	       (long)(now.switches_voluntary - before->switches_voluntary));
+	expect("forced switches", (long)j->activity.switches_forced,
+	       (long)(now.switches_forced - before->switches_forced));
+}
+
+/* sent: bytes per kind, as in send_all(); 0: no message. */
+static void expect_net(int number, int sent)
+{
+	for (int kind = 0; kind < NET_NR; kind++) {
+		long bytes = sent ? sent + kind : 0;
+
+		if (sent && (kind == NET_TCP4 || kind == NET_TCP6))
+			bytes += PAGE;
+		expect("bytes sent", (long)jobs[number - 1].net[kind].sent_bytes, bytes);
+		expect("bytes received", (long)jobs[number - 1].net[kind].received_bytes, bytes);
+	}
+}
+
+/* Messages, by what was sent; two tasks on one CPU, by the kernel's own figures of each. */
+static void activity(void)
+{
+	struct activity first, second;
+	cpu_set_t all, here;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	one_cpu(0, &here);
+	begin(6, BEFORE);
+	first = activity_of(jobs[5].pid);
+	begin(7, AFTER);
+	second = activity_of(jobs[6].pid);
+	sched_setaffinity(jobs[5].pid, sizeof(here), &here);
+	sched_setaffinity(jobs[6].pid, sizeof(here), &here);
+	order(6, &(struct order){.act = SPIN, .pages = 100});
+	order(7, &(struct order){.act = SPIN, .pages = 100});
+	answer(6);
+	answer(7);
+	order(6, &(struct order){.act = SEND, .pages = 1000});
+	answer(6);
+	take_slots(false);
+	if (activity_of(jobs[5].pid).switches_forced == first.switches_forced)
+		fail("no task was preempted");
+	expect_activity(6, &first);
+	expect_activity(7, &second);
+	expect_net(6, 1000);
+	expect_net(7, 0);
+	stop(6);
+	stop(7);
+	forget(6);
+	forget(7);
+	remove_cgroup(6);
+	remove_cgroup(7);
+}
+
 /* CPU time, by the kernel's own clock of each process. */
 static void processor(void)
 {
@@ -1089,6 +1295,7 @@ int main(int argc, char **argv)
 	unfound();
 	crowd();
 	processor();
+	activity();
 	for (int i = 6; i <= 8; i++)
 		begin(i, AFTER);
 	end_at_once(6, 8);

@@ -55,7 +55,8 @@ static inline void take_all(struct sampler *s, bool last, struct sums *sums,
 static void open_jobs(unsigned int jobs, unsigned int hierarchies, struct probe_set **ret_set,
 		      struct sampler **ret_sampler)
 {
-	const struct plan_request request = {.level = LEVEL_FULL, .cgroup = jobs, .births = jobs};
+	const struct plan_request request = {
+		.level = LEVEL_FULL, .cgroup = jobs, .births = jobs, .sockets = jobs};
 	static struct kernel_caps caps;
 	static struct probe_plan plan;
 	struct probe_set_config config = {.jobs = jobs, .job_hierarchies = hierarchies};

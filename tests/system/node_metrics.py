@@ -33,7 +33,7 @@ OPEN = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;
        "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
 USER, PASSWORD = "prom", "right"
 CONNECTIONS, AGE_S, GUESSES = 64, 10, 5
-PLACES = 24
+PLACES = 21
 CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate", "direct_io",
           "invalidate", "dontcache", "other")
 
@@ -222,6 +222,87 @@ def cpu_time_and_pressure(world, stack):
     front.daemon.end()
 
 
+# Talks to itself over both protocols, writes to a file, and waits.
+TALKS = """
+import os, socket, sys
+print(flush=True)
+sys.stdin.readline()
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    with socket.create_server((host, 0), family=family) as server:
+        with socket.create_connection(server.getsockname()[:2]) as out, server.accept()[0] as conn:
+            out.sendall(bytes(1 << 20))
+            left = 1 << 20
+            while left:
+                conn.recv(1, socket.MSG_PEEK)
+                left -= len(conn.recv(min(left, 65536)))
+    with socket.socket(family, socket.SOCK_DGRAM) as to, socket.socket(family, socket.SOCK_DGRAM) as out:
+        to.bind((host, 0))
+        for _ in range(10):
+            out.sendto(bytes(1000), to.getsockname())
+            to.recv(2000)
+os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), bytes(123456))
+print(flush=True)
+sys.stdin.readline()
+"""
+
+
+def own_figures(pid):
+    """The kernel's own: bytes read and written, seconds in run queues, switches of both kinds."""
+    texts = {}
+    for name in ("io", "schedstat", "status"):
+        with open(f"/proc/{pid}/{name}", encoding="ascii") as f:
+            texts[name] = f.read()
+
+    def field(name, key):
+        return int(re.search(rf"^{key}:\s*([0-9]+)", texts[name], re.M)[1])
+
+    return [field("io", "rchar"), field("io", "wchar"), int(texts["schedstat"].split()[1]) / 1e9,
+            field("status", "voluntary_ctxt_switches"), field("status", "nonvoluntary_ctxt_switches")]
+
+
+def answered(job):
+    """Until it has written a line and waits for the next one."""
+    def state():
+        with open(f"/proc/{job.pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+
+    job.stdout.readline()
+    machine.until(lambda: state() == "S", "the job waits")
+
+
+@part.case
+def figures_of_tasks(world, stack):
+    """The kernel's own figures of the job's only process, and the bytes that it sent to itself."""
+    groups = make_groups(stack, 1, "tasks")
+    front = Front(world, stack, groups)
+    front.daemon.wait_runs(1)
+    job = subprocess.Popen([sys.executable, "-c", TALKS, world.tool.fresh(".out")], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE)
+    stack.callback(job.wait)
+    stack.callback(job.kill)
+    answered(job)
+    machine.enter_cgroup(groups[0], job.pid)
+    before = own_figures(job.pid)
+    job.stdin.write(b"\n")
+    job.stdin.flush()
+    answered(job)
+    did = [b - a for a, b in zip(before, own_figures(job.pid))]
+
+    def shown(s):
+        return [value(s, "job_rchar_bytes_total"), value(s, "job_wchar_bytes_total"),
+                value(s, "job_runqueue_seconds_total"), value(s, "job_context_switches_total", kind="voluntary"),
+                value(s, "job_context_switches_total", kind="nonvoluntary")]
+
+    series = front.until(lambda s: value(s, "job_wchar_bytes_total") >= did[1] and
+                         value(s, "job_network_received_bytes_total", protocol="udp6") == 10000, "its figures")
+    for name, got, want in zip(("rchar", "wchar", "run queue", "voluntary", "nonvoluntary"), shown(series), did):
+        check(abs(got - want) < 1e-8, f"{name}: {got}, not {want}")
+    for protocol, size in (("tcp", 1 << 20), ("tcp6", 1 << 20), ("udp", 10000), ("udp6", 10000)):
+        for way in ("sent", "received"):
+            equal(f"{way}, {protocol}", value(series, f"job_network_{way}_bytes_total", protocol=protocol), size)
+    front.daemon.end()
+
+
 @part.case
 def an_ended_job_stays(world, stack):
     """With its last interval."""
@@ -243,7 +324,7 @@ def an_ended_job_stays(world, stack):
 
 @part.case
 def more_jobs_than_places(world, stack):
-    """24 have series, and all counts are in one of these or in "_other"."""
+    """Some have series, and all counts are in one of these or in "_other"."""
     groups = make_groups(stack, 30, "many")
     jobs, tallies = start_jobs(world, stack, groups)
     front = Front(world, stack, groups)

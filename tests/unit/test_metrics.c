@@ -157,7 +157,8 @@ static void test_never_falls(void **state)
 static void test_seconds(void **state)
 {
 	struct metrics *m = metrics_new();
-	struct metrics_job job = {.manager = "unit", .jobid = "a", .cpu_ns = {12000000034, true}};
+	struct metrics_job job = {
+		.manager = "unit", .jobid = "a", .facts[METRICS_CPU_NS] = {12000000034, true}};
 	char *text = written(m, &job, 1);
 
 	(void)state;
@@ -204,14 +205,14 @@ static void test_families(void **state)
 /* A job of which everything is known. */
 static void know_job(struct metrics_job *job, struct metrics *m)
 {
-	struct opt_i64 *const figures[] = {&job->running,     &job->cpu_ns,	 &job->processes,
-					   &job->limit_bytes, &job->usage_bytes, &job->cache_bytes};
+	struct opt_i64 *const figures[] = {&job->running, &job->processes, &job->limit_bytes,
+					   &job->usage_bytes, &job->cache_bytes};
 
 	*job = (struct metrics_job){.manager = "unit", .jobid = "a", .past = m};
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		*figures[i] = (struct opt_i64){1, true};
-	for (int i = 0; i < METRICS_RESOURCES; i++)
-		job->pressure_ns[i] = (struct opt_i64){1, true};
+	for (int i = 0; i < METRICS_FACTS; i++)
+		job->facts[i] = (struct opt_i64){1, true};
 	know_all(&job->counts);
 }
 

@@ -47,7 +47,7 @@ static void take(struct world *w, const char *jobid, uint64_t run, int64_t looku
 				  .jobid = jobid,
 				  .user = "alice",
 				  .name = "train",
-				  .cpu_ns = {lookups * 10, true},
+				  .facts[METRICS_CPU_NS] = {lookups * 10, true},
 				  .processes = {1, true}};
 
 	know(&job.counts, lookups);
@@ -71,8 +71,9 @@ static double value(const char *text, const char *series)
 	return line ? strtod(line + strlen(series), NULL) : -1;
 }
 
-#define LOOKUPS "cachemon_job_lookups_total{manager=\"slurm\",jobid=\"%s\",mount=\"\"} "
-#define OTHER	"cachemon_job_lookups_total{manager=\"_other\",jobid=\"_other\",mount=\"\"} "
+#define LOOKUPS	     "cachemon_job_lookups_total{manager=\"slurm\",jobid=\"%s\",mount=\"\"} "
+#define OTHER_LABELS "manager=\"_other\",jobid=\"_other\""
+#define OTHER	     "cachemon_job_lookups_total{" OTHER_LABELS ",mount=\"\"} "
 
 static double lookups(const struct world *w, const char *jobid)
 {
@@ -216,7 +217,8 @@ static void test_comes_back(void **state)
 static void test_cap(void **state)
 {
 	struct world *w = *state;
-	char name[16];
+	const int others = 100 - METRICS_PLACES;
+	char name[64];
 
 	for (int i = 1; i <= 100; i++) {
 		snprintf(name, sizeof(name), "%d", i);
@@ -225,12 +227,16 @@ static void test_cap(void **state)
 	scrape(w, 10);
 	assert_int_equal(count_jobs(w), METRICS_PLACES);
 	/* The busiest ones. */
-	assert_true(lookups(w, "100") == 100);
-	assert_true(lookups(w, "77") == 77);
-	assert_true(lookups(w, "76") < 0);
-	assert_true(value(w->text, OTHER) == 76 * 77 / 2);
-	assert_non_null(strstr(w->text,
-			       "cachemon_job_processes{manager=\"_other\",jobid=\"_other\"} 76\n"));
+	for (int i = 1; i <= 100; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		if (i > others)
+			assert_true(lookups(w, name) == i);
+		else
+			assert_true(lookups(w, name) < 0);
+	}
+	assert_true(value(w->text, OTHER) == others * (others + 1) / 2);
+	snprintf(name, sizeof(name), "cachemon_job_processes{" OTHER_LABELS "} %d\n", others);
+	assert_non_null(strstr(w->text, name));
 	assert_true(w->scraped == 100 * 101 / 2);
 }
 
@@ -332,7 +338,7 @@ static void test_churn(void **state)
 static void test_present(void **state)
 {
 	struct world *w = *state;
-	char name[16];
+	char name[16], last[96];
 
 	/* A gauge of pages that come and go, in a job that gets a place later. */
 	for (int i = 0; i < METRICS_PLACES + 1; i++) {
@@ -344,11 +350,12 @@ static void test_present(void **state)
 		metrics_jobs_take(w->jobs, &job, (uint64_t)i, i < METRICS_PLACES, w->now_ns);
 	}
 	scrape(w, 10);
-#define UNUSED "cachemon_job_prefetch_resident_unused_pages{manager=\""
-	assert_true(value(w->text, UNUSED "_other\",jobid=\"_other\"} ") == 50);
+#define UNUSED "cachemon_job_prefetch_resident_unused_pages{"
+	assert_true(value(w->text, UNUSED OTHER_LABELS "} ") == 50);
 	scrape(w, 300);
-	assert_true(value(w->text, UNUSED "slurm\",jobid=\"24\"} ") == 50);
-	assert_true(value(w->text, UNUSED "_other\",jobid=\"_other\"} ") == 0);
+	snprintf(last, sizeof(last), UNUSED "manager=\"slurm\",jobid=\"%d\"} ", METRICS_PLACES);
+	assert_true(value(w->text, last) == 50);
+	assert_true(value(w->text, UNUSED OTHER_LABELS "} ") == 0);
 }
 
 static void test_series_at_most(void **state)
@@ -390,14 +397,13 @@ static void test_series_at_most(void **state)
 					  .jobid = name,
 					  .mounts = of,
 					  .nr_mounts = 5,
-					  .cpu_ns = {1, true},
 					  .processes = {1, true},
 					  .limit_bytes = {1, true},
 					  .usage_bytes = {1, true},
 					  .cache_bytes = {1, true}};
 
-		for (int k = 0; k < METRICS_RESOURCES; k++)
-			job.pressure_ns[k] = (struct opt_i64){1, true};
+		for (int k = 0; k < METRICS_FACTS; k++)
+			job.facts[k] = (struct opt_i64){1, true};
 		snprintf(name, sizeof(name), "%d", i);
 		know(&job.counts, 100);
 		metrics_jobs_take(w->jobs, &job, (uint64_t)i, false, 0);
