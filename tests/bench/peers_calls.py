@@ -156,7 +156,7 @@ def udp(port):
             s.recv(DATAGRAM)
 
 
-# What is done, how, what a monitor should say, and the names of what CEEMS and cachemon say.
+# The work, its true numbers, and where CEEMS and cachemon have them.
 BYTES, READS = SIZE * TIMES, ("read_calls", "read_bytes")
 ROWS = {
     "read": (f"{TIMES} reads of {SIZE:,} bytes", (TIMES, BYTES), ("read", "calls", "bytes"), READS),
@@ -214,9 +214,10 @@ class Worker:
 
 
 class Ceems:
-    def __init__(self, build):
+    def __init__(self, build, stack):
         self.process = subprocess.Popen([f"{build}/tests/bench/peers_calls", f"{build}/tests/bench/peers_calls.bpf.o",
                                          DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(self.process.kill)
         self.refused = [line.split()[1] for line in iter(self.process.stdout.readline, "ready\n")]
 
     def scrape(self, job):
@@ -239,11 +240,12 @@ class Ceems:
 
 
 class Daemon:
-    def __init__(self, build):
+    def __init__(self, build, stack):
         with open(CONFIG, "w", encoding="ascii") as f:
             f.write(f"metrics:\n  listen: 127.0.0.1:{PORT}\ninterval: 1s\njobs:\n  kinds: [slurm]\n")
         self.process = subprocess.Popen([f"{build}/cachemon/cachemon", "daemon", "--config", CONFIG, "--db", DB],
                                         stdin=subprocess.DEVNULL)
+        stack.callback(self.process.kill)
         until(self.series, "cachemon's metrics")
 
     def query(self, sql):
@@ -253,8 +255,8 @@ class Daemon:
         return []
 
     def begun(self, job):
-        until(lambda: self.query(f"SELECT 1 FROM run JOIN interval ON run_id = run.id WHERE run.name LIKE '%{job}%'"),
-              f"a run of job {job}")
+        until(lambda: self.query("SELECT 1 FROM job JOIN interval USING (run_id) "
+                                 f"WHERE slot = 1 AND selector LIKE '%job_{job}%'"), f"a run of job {job}")
 
     def settle(self):
         """Everything counted before is in the metrics."""
@@ -356,7 +358,7 @@ def a_short_job(ceems, daemon):
 
 
 def steps(ceems, daemon):
-    """What is known while the first step runs, after it, and at the end of the second step."""
+    """The bytes of a job while its first step runs, after it, and at the end of its second step."""
     told, first = ([], []), make_step("103", 0)
     worker = Worker(first, [read])
     daemon.begun("103")
@@ -386,9 +388,10 @@ def calls(build):
     with opened("file", os.O_WRONLY | os.O_CREAT) as fd:
         os.write(fd, bytes(BYTES))
     os.makedirs(CGROUPS, exist_ok=True)
-    ceems, daemon = Ceems(build), Daemon(build)
-    return {"refused": ceems.refused, "rows": known_calls(ceems, daemon), "short": a_short_job(ceems, daemon),
-            "steps": steps(ceems, daemon)}
+    with contextlib.ExitStack() as stack:
+        ceems, daemon = Ceems(build, stack), Daemon(build, stack)
+        return {"refused": ceems.refused, "rows": known_calls(ceems, daemon),
+                "short": a_short_job(ceems, daemon), "steps": steps(ceems, daemon)}
 
 
 if __name__ == "__main__":
