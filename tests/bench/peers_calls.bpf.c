@@ -112,7 +112,7 @@ CHANGE(vfs_mkdir, PEERS_CREATE, 4)
 CHANGE(vfs_unlink, PEERS_UNLINK, 4)
 CHANGE(vfs_rmdir, PEERS_UNLINK, 3)
 
-/* What the connection's own counters have gained since the last call of anyone. */
+/* The gain of the connection's own counters since the last call of any task. */
 static int tcp(__u64 address)
 {
 	struct sock_common *c = &((struct sock *)address)->__sk_common;

@@ -330,16 +330,21 @@ def known_calls(ceems, daemon):
     daemon.begun("101")
     worker.do(0)
     told = {}
+
+    def look():
+        daemon.settle()
+        return {row: (ceems.values("101", row), daemon.values("101", row)) for row in ROWS}
+
+    before = look()
     for nr, name in enumerate(work, 1):
-        rows = [row for row in ROWS if row.split()[0] == name]
-        daemon.settle()
-        before = {row: (ceems.values("101", row), daemon.values("101", row)) for row in rows}
         worker.do(nr)
-        daemon.settle()
-        for row in rows:
-            after = ceems.values("101", row), daemon.values("101", row)
-            told[row] = [[None if a is None else a - (b or 0) for a, b in zip(*pair)]
-                         for pair in zip(after, before[row])]
+        after = look()
+        for row in ROWS:
+            if row.split()[0] == name:
+                told[row] = [[None if a is None else a - (b or 0) for a, b in zip(*pair)]
+                             for pair in zip(after[row], before[row])]
+                print(name, row, told[row], flush=True, file=sys.stderr)
+        before = after
     worker.end()
     remove(place, CGROUPS)
     return told

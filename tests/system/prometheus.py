@@ -344,8 +344,8 @@ def values_of_rules(world, _stack):
         found = query(world.port, f'instance_manager_jobid:cachemon_{name}:rate5m{{jobid="{world.known.jobid}"}}')
         return found[0][1] if found else None
 
-    # rate() guesses when a counter was 0. So the window of the rules is full, and begins with values
-    # that are not 0, before the reads that count.
+    # rate() guesses when a counter was 0. So before the reads that count, the window of the rules
+    # is full, and its values are not 0.
     for _ in range(2):
         world.known.order("64 4")
         before = world.known.account()
