@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
 #include "peers_calls.h"
@@ -32,6 +33,9 @@ struct sock_common {
 };
 struct sock {
 	struct sock_common __sk_common;
+};
+struct inet_sock {
+	__u16 inet_sport;
 };
 struct tcp_sock {
 	__u64 bytes_received, bytes_sent;
@@ -120,8 +124,13 @@ static int tcp(__u64 address)
 	struct connection key = {BPF_CORE_READ(c, skc_rcv_saddr), BPF_CORE_READ(c, skc_daddr),
 				 BPF_CORE_READ(c, skc_num), BPF_CORE_READ(c, skc_dport)};
 	struct traffic now = {BPF_CORE_READ(tcp, bytes_received), BPF_CORE_READ(tcp, bytes_sent)};
-	struct traffic *before = bpf_map_lookup_elem(&connections, &key);
+	struct traffic *before;
 
+	if (!key.from_port) /* its end has given the port back */
+		key.from_port = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)address, inet_sport));
+	if (!key.from || !key.to || !key.from_port || !key.to_port)
+		return 0;
+	before = bpf_map_lookup_elem(&connections, &key);
 	add(PEERS_TCP_RECEIVED, false, now.received - (before ? before->received : 0));
 	add(PEERS_TCP_SENT, false, now.sent - (before ? before->sent : 0));
 	bpf_map_update_elem(&connections, &key, &now, BPF_ANY);

@@ -26,7 +26,7 @@ PORT = 9752
 CGROUPS = "/sys/fs/cgroup/system.slice/guest_slurmstepd.scope"
 SIZE, TIMES = 4000, 10
 TCP_SENT, TCP_RECEIVED, DATAGRAM, DATAGRAMS = 1000000, 123456, 500, 100
-WAIT_S = 600
+WAIT_S = 120
 SERIES = re.compile(r'cachemon_job_(\w+)\{manager="slurm",jobid="(\d+)",?([^}]*)\} (\S+)')
 PROT, SHARED = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | mmap.MAP_POPULATE
 
@@ -264,6 +264,11 @@ class Daemon:
             before = self.last()
             until(lambda: self.last() > before, "an interval")
 
+    def ended(self, job):
+        """The last figures of an ended job are in the metrics."""
+        until(lambda: any(s[:2] == ("running", job) and s[3] == "0" for s in SERIES.findall(self.series())),
+              f"the end of job {job}")
+
     def last(self):
         return (self.query("SELECT max(id) FROM interval") or [(0,)])[0][0] or 0
 
@@ -343,7 +348,6 @@ def known_calls(ceems, daemon):
             if row.split()[0] == name:
                 told[row] = [[None if a is None else a - (b or 0) for a, b in zip(*pair)]
                              for pair in zip(after[row], before[row])]
-                print(name, row, told[row], flush=True, file=sys.stderr)
         before = after
     worker.end()
     remove(place, CGROUPS)
@@ -358,7 +362,7 @@ def a_short_job(ceems, daemon):
     worker.do(1)
     worker.end()
     remove(place, CGROUPS)
-    daemon.settle()
+    daemon.ended("102")
     return ceems.values("102", "read"), daemon.values("102", "read")
 
 
