@@ -17,7 +17,7 @@ static void must(int r, const char *what)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Of the slowest rank, on rank 0. */
+/* Rank 0 gets the time of the slowest rank. */
 static double slowest(double seconds)
 {
 	double ret = 0;

@@ -2,7 +2,8 @@
 """The guest's part of tests/bench/peers: peers_guest.py errors|cost|calls BUILD ROOT, results in
 /out.
 
-ROOT holds the other tools, except for calls. Each is used as in its manual, and read from its terminal output."""
+ROOT holds the other tools, except for calls. Each is used as in its manual, and read from its
+terminal output."""
 
 import contextlib
 import json
