@@ -155,6 +155,17 @@ def names_stay_here(world, _):
 
 
 @part.case
+def notes_are_for_its_cgroups(world, _):
+    """A note that needs cgroup v2 is sent for a job in v2, and not for one in v1."""
+    asked, run = "is memory.low of the cgroup needed to protect pages from a batch job?", "/sys/fs/cgroup/{}train"
+    for at, wanted in (("memory/", False), ("unified/", True), ("", True)):
+        with contextlib.closing(sqlite3.connect(world.db)) as db, db:
+            db.execute("UPDATE job_limit SET at = ?", (run.format(at).encode(),))
+        sent = world.sent("ask", asked)
+        equal(at, any("memory-low-protection" in title for title, _ in sent.notes.values()), wanted)
+
+
+@part.case
 def hosts_by_their_short_names(world, _):
     with contextlib.closing(sqlite3.connect(world.db)) as db, db:
         db.execute("UPDATE run SET host = 'node17.acme.example'")
