@@ -188,7 +188,8 @@ def pages_keep_the_directories_of_the_database(world, stack):
         subprocess.run([world.cachemon, *verb, "-o", path, *words], check=True, capture_output=True,
                        env={**world.env, **env})
         with open(path, encoding="utf-8") as f:
-            text = html.unescape(f.read()).replace("<wbr>", "")
+            # A shell line that goes on after a backslash is one command.
+            text = re.sub(r" \\\n +", " ", html.unescape(f.read()).replace("<wbr>", ""))
         return text, re.findall(r"cachemon [a-z]+[^\n<]* --(?:run|reports) [^\n<]*", text)
 
     del stack
