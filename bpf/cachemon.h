@@ -344,6 +344,15 @@ struct net_row {
 	__u64 received_bytes;
 };
 
+/* Calls of files and directories, as they returned to their callers. */
+enum vfs_call { VFS_READ, VFS_WRITE, VFS_OPEN, VFS_MKDIR, VFS_RMDIR, VFS_UNLINK, VFS_NR };
+struct vfs_row {
+	__u64 calls[VFS_NR];
+	__u64 errors[VFS_NR]; /* of these calls */
+	__u64 read_bytes, written_bytes;
+	__u64 created; /* files that did not exist before their open */
+};
+
 /* Facts of a whole job since the start of the run. */
 struct job_row {
 	__u64 cpu_ns;	   /* CPU time of its tasks since they joined the job */
@@ -356,6 +365,7 @@ struct job_row {
 	/* Many jobs; with one job, 0. */
 	struct activity activity;
 	struct net_row net[NET_NR];
+	struct vfs_row vfs;
 };
 
 /* The places where hooks show the end of a direct read, one per kind of direct read. */
@@ -382,6 +392,7 @@ enum event {
 	EV_ADVICE_CALL, /* every system call of the machine while attached */
 	EV_SCOPE,	/* the ends of functions that show eviction causes */
 	EV_SOCKET,	/* every message of the machine while attached */
+	EV_VFS,		/* calls of files and directories */
 	EV_NR,
 };
 

@@ -23,6 +23,17 @@ static void activity_add(struct activity *sum, const struct activity *w)
 	sum->switches_forced += w->switches_forced;
 }
 
+static void vfs_add(struct vfs_row *sum, const struct vfs_row *w)
+{
+	for (int call = 0; call < VFS_NR; call++) {
+		sum->calls[call] += w->calls[call];
+		sum->errors[call] += w->errors[call];
+	}
+	sum->read_bytes += w->read_bytes;
+	sum->written_bytes += w->written_bytes;
+	sum->created += w->created;
+}
+
 static void job_sum(const struct sampler *s, struct sample_job *job)
 {
 	int64_t alive = 0;
@@ -41,6 +52,7 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 			job->net[kind].sent_bytes += s->job_rows[cpu].net[kind].sent_bytes;
 			job->net[kind].received_bytes += s->job_rows[cpu].net[kind].received_bytes;
 		}
+		vfs_add(&job->vfs, &s->job_rows[cpu].vfs);
 	}
 	job->alive = alive > 0 ? alive : 0;
 }

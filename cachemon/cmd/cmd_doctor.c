@@ -64,7 +64,8 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 
 static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 {
-	static const struct plan_request everything = {LEVEL_FULL, true, true, true, true};
+	static const struct plan_request everything = {LEVEL_FULL, true, true, true,
+						       true,	   true, true};
 	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
 
 	if (ret)

@@ -53,6 +53,15 @@ static const struct {
 	{EV_SCOPE, ROLE_TRUNCATE_END},
 	{EV_SOCKET, ROLE_SOCKET_SEND},
 	{EV_SOCKET, ROLE_SOCKET_RECEIVE},
+	{EV_VFS, ROLE_VFS_CALLS},
+	{EV_VFS, ROLE_VFS_READ},
+	{EV_VFS, ROLE_VFS_READV},
+	{EV_VFS, ROLE_VFS_WRITE},
+	{EV_VFS, ROLE_VFS_WRITEV},
+	{EV_VFS, ROLE_VFS_OPEN},
+	{EV_VFS, ROLE_VFS_MKDIR},
+	{EV_VFS, ROLE_VFS_RMDIR},
+	{EV_VFS, ROLE_VFS_UNLINK},
 };
 
 static void stats_read(struct probe_set *set, struct calibration_stats *ret)

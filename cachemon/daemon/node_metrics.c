@@ -72,7 +72,8 @@ static int open_http(struct node_metrics *m, const struct node_config *config, s
 	return r;
 }
 
-static int open_all(struct node_metrics *m, const struct node_config *config, struct errtext *err)
+static int open_all(struct node_metrics *m, const struct node_config *config, bool vfs,
+		    struct errtext *err)
 {
 	const char *directory = config->metrics.textfile_directory;
 	int r = directory ? check_directory(directory, err) : 0;
@@ -81,7 +82,7 @@ static int open_all(struct node_metrics *m, const struct node_config *config, st
 		r = open_http(m, config, err);
 	if (r)
 		return r;
-	m->jobs = metrics_jobs_new();
+	m->jobs = metrics_jobs_new(vfs ? METRICS_PLACES_VFS : METRICS_PLACES);
 	m->past = metrics_new();
 	if (!m->jobs || !m->past ||
 	    (directory && text_print(&m->file, "%s/cachemon.prom", directory)))
@@ -89,7 +90,7 @@ static int open_all(struct node_metrics *m, const struct node_config *config, st
 	return 0;
 }
 
-int node_metrics_new(const struct node_config *config, node_metrics_say *say,
+int node_metrics_new(const struct node_config *config, bool vfs, node_metrics_say *say,
 		     struct node_metrics **ret, struct errtext *err)
 {
 	struct node_metrics *m;
@@ -103,7 +104,7 @@ int node_metrics_new(const struct node_config *config, node_metrics_say *say,
 		return errtext_set(err, -ENOMEM, "out of memory");
 	m->say = say;
 	m->sched_info = !access("/proc/self/schedstat", F_OK);
-	r = open_all(m, config, err);
+	r = open_all(m, config, vfs, err);
 	if (r)
 		node_metrics_free(m);
 	else
@@ -189,6 +190,41 @@ static struct opt_i64 known(uint64_t value)
 	return (struct opt_i64){(int64_t)value, true};
 }
 
+static bool vfs_known(const struct probe_plan *plan, enum vfs_call call)
+{
+	static const enum probe_role by_function[VFS_NR][2] = {
+		[VFS_READ] = {ROLE_VFS_READ, ROLE_VFS_READV},
+		[VFS_WRITE] = {ROLE_VFS_WRITE, ROLE_VFS_WRITEV},
+		[VFS_OPEN] = {ROLE_VFS_OPEN, ROLE_VFS_OPEN},
+		[VFS_MKDIR] = {ROLE_VFS_MKDIR, ROLE_VFS_MKDIR},
+		[VFS_RMDIR] = {ROLE_VFS_RMDIR, ROLE_VFS_RMDIR},
+		[VFS_UNLINK] = {ROLE_VFS_UNLINK, ROLE_VFS_UNLINK},
+	};
+
+	return probe_plan_has(plan, ROLE_VFS_CALLS) ||
+	       (probe_plan_has(plan, by_function[call][0]) &&
+		probe_plan_has(plan, by_function[call][1]));
+}
+
+static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
+		     struct opt_i64 facts[METRICS_FACTS])
+{
+	for (int call = 0; call < VFS_NR; call++) {
+		bool is_known = vfs_known(plan, call);
+
+		facts[METRICS_VFS_CALLS + call] =
+			(struct opt_i64){(int64_t)vfs->calls[call], is_known};
+		facts[METRICS_VFS_ERRORS + call] =
+			(struct opt_i64){(int64_t)vfs->errors[call], is_known};
+	}
+	facts[METRICS_VFS_READ_BYTES] =
+		(struct opt_i64){(int64_t)vfs->read_bytes, vfs_known(plan, VFS_READ)};
+	facts[METRICS_VFS_WRITTEN_BYTES] =
+		(struct opt_i64){(int64_t)vfs->written_bytes, vfs_known(plan, VFS_WRITE)};
+	facts[METRICS_VFS_CREATED] =
+		(struct opt_i64){(int64_t)vfs->created, vfs_known(plan, VFS_OPEN)};
+}
+
 static void take_facts(const struct node_metrics *m, const struct probe_plan *plan,
 		       const struct sample_job *facts, struct metrics_job *to)
 {
@@ -209,6 +245,7 @@ static void take_facts(const struct node_metrics *m, const struct probe_plan *pl
 		to->facts[METRICS_RECEIVED_BYTES + kind] =
 			(struct opt_i64){(int64_t)facts->net[kind].received_bytes, receives};
 	}
+	take_vfs(plan, &facts->vfs, to->facts);
 }
 
 void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, uint32_t run,

@@ -46,7 +46,7 @@ struct record {
 
 struct metrics_jobs {
 	struct record *records;
-	size_t nr, max;
+	size_t nr, max, places;
 	struct record other;
 	bool any_other;
 	struct metrics_job view[METRICS_PLACES + 1];
@@ -67,12 +67,14 @@ static void record_clear(struct record *r)
 	free(r->partition);
 }
 
-struct metrics_jobs *metrics_jobs_new(void)
+struct metrics_jobs *metrics_jobs_new(size_t places)
 {
 	struct metrics_jobs *m = calloc(1, sizeof(*m));
 
-	if (m)
+	if (m) {
+		m->places = places;
 		m->other.past = metrics_new();
+	}
 	if (m && !m->other.past) {
 		free(m);
 		m = NULL;
@@ -331,7 +333,7 @@ static void fill_places(struct metrics_jobs *m, uint64_t now_ns)
 
 	for (size_t i = 0; i < m->nr; i++)
 		taken += m->records[i].has_place;
-	for (; taken < METRICS_PLACES && (r = best_waiting(m)); taken++) {
+	for (; taken < m->places && (r = best_waiting(m)); taken++) {
 		r->has_place = true;
 		r->since_ns = now_ns;
 		if (!r->nr_runs)

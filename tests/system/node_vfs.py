@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calls of files and directories in the metrics of a node's daemon: those that jobs counted
+themselves, at the ends of system calls or of functions, and of nobody else."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from daemon import make_groups  # noqa: E402
+from metrics import value  # noqa: E402
+from node_metrics import Front, jobid  # noqa: E402
+from syslib import machine, vfs_work  # noqa: E402
+from syslib.jobworld import main  # noqa: E402
+from syslib.part import Part, check, equal  # noqa: E402
+
+part = Part(__doc__)
+FUNCTIONS = ("vfs_read", "vfs_readv", "vfs_write", "vfs_writev", "vfs_open", "vfs_mkdir", "vfs_rmdir", "vfs_unlink")
+
+
+class Worker:
+    def __init__(self, world, stack, n):
+        self.process = subprocess.Popen([sys.executable, vfs_work.__file__, world.tool.fresh(".w"), str(n)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        stack.callback(self.process.wait)
+        stack.callback(self.process.kill)
+        self.process.stdout.readline()
+
+    def begin(self):
+        self.process.stdin.write(b"x")
+        self.process.stdin.flush()
+
+    def account(self):
+        line = self.process.stdout.readline()
+        did = json.loads(line)
+        did["calls"]["write"] += 1
+        did["bytes"]["write"] += len(line)
+        return did
+
+
+def live(series, role):
+    return value(series, "probe_live", role=role)
+
+
+def shown(series, group):
+    job = jobid(group)
+
+    def by_call(name, calls):
+        return {c: value(series, f"job_vfs_{name}_total", jobid=job, call=c) for c in calls}
+
+    return {"calls": by_call("calls", vfs_work.KINDS), "errors": by_call("errors", vfs_work.KINDS),
+            "bytes": by_call("bytes", ("read", "write")),
+            "created": value(series, "job_vfs_created_files_total", jobid=job)}
+
+
+def count(world, stack, mode):
+    """Two jobs at once, and a process that is in no job."""
+    groups = make_groups(stack, 2, mode)
+    front = Front(world, stack, groups, options=("--vfs", mode))
+    front.daemon.wait_runs(2)
+    workers = [Worker(world, stack, n) for n in (40, 60, 50)]
+    for group, worker in zip(groups, workers):
+        machine.enter_cgroup(group, worker.process.pid)
+    for worker in workers:
+        worker.begin()
+    did = [worker.account() for worker in workers]
+    check(all(did[0]["errors"].values()), f"each kind of call fails sometimes: {did[0]}")
+    series = front.until(lambda s: all(shown(s, g)["calls"]["write"] >= d["calls"]["write"]
+                                       for g, d in zip(groups, did)), "the last call")
+    for group, own in zip(groups, did):
+        equal(f"calls of {group}", shown(series, group), own)
+    front.daemon.end()
+    return series
+
+
+@part.case
+def by_system_calls(world, stack):
+    series = count(world, stack, "calls")
+    equal("the role", live(series, "vfs_calls"), 1)
+    equal("roles of functions", [r for r in FUNCTIONS if live(series, r)], [])
+
+
+@part.case
+def by_functions(world, stack):
+    """Where they can be hooked; elsewhere nothing is shown."""
+    if not hooks_functions(world):
+        absent(world, stack, "functions")
+        return
+    series = count(world, stack, "functions")
+    equal("roles of functions", [r for r in FUNCTIONS if not live(series, r)], [])
+    equal("the role of system calls", live(series, "vfs_calls"), 0)
+
+
+def hooks_functions(world):
+    done = subprocess.run([world.tool.cachemon, "doctor", "--json"], check=False, capture_output=True, text=True)
+    return any(t["kind"] == "fexit" and t["works"] for t in json.loads(done.stdout)["program_types"])
+
+
+def absent(world, stack, mode):
+    groups = make_groups(stack, 1, mode)
+    front = Front(world, stack, groups, options=("--vfs", mode))
+    front.daemon.wait_runs(1)
+    worker = Worker(world, stack, 10)
+    machine.enter_cgroup(groups[0], worker.process.pid)
+    worker.begin()
+    worker.account()
+    with contextlib.suppress(ValueError):
+        front.until(lambda s: value(s, "job_wchar_bytes_total") > 0, "the writes")
+    series = front.series()
+    equal("series", [n for n, _ in series if n.startswith("cachemon_job_vfs_")], [])
+    for role in ("vfs_calls", *FUNCTIONS):
+        equal(role, live(series, role), 0)
+    front.daemon.end()
+
+
+@part.case
+def not_unless_asked(world, stack):
+    absent(world, stack, "none")
+
+
+if __name__ == "__main__":
+    sys.exit(main(part))
