@@ -225,6 +225,40 @@ static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
 		(struct opt_i64){(int64_t)vfs->created, vfs_known(plan, VFS_OPEN)};
 }
 
+static const char *mount_of(const struct sample *sample, uint32_t dev)
+{
+	for (size_t i = 0; i < sample->nr_filesystems; i++)
+		if (sample->filesystems[i].dev == dev)
+			return sample->filesystems[i].mount;
+	return NULL;
+}
+
+/* Of filesystems which the job may not have read from. Returns how many. */
+static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_NR],
+			      const struct sample *sample, const struct vfs_device of[VFS_DEVICES],
+			      struct metrics_mount ret[VFS_DEVICES])
+{
+	size_t nr = 0;
+
+	for (int i = 0; i < VFS_DEVICES && of[i].dev; i++) {
+		struct vfs_row row = {.read_bytes = of[i].read_bytes,
+				      .written_bytes = of[i].written_bytes,
+				      .created = of[i].created};
+		struct opt_i64 facts[METRICS_FACTS] = {};
+
+		memcpy(row.calls, of[i].calls, sizeof(of[i].calls));
+		take_vfs(plan, &row, facts);
+		ret[nr].mount = mount_of(sample, of[i].dev);
+		counts_of(known, &(struct counters){}, &ret[nr].counts);
+		for (int call = 0; call <= VFS_OPEN; call++)
+			ret[nr].facts[METRICS_VFS_CALLS + call] = facts[METRICS_VFS_CALLS + call];
+		for (int fact = METRICS_VFS_READ_BYTES; fact <= METRICS_VFS_CREATED; fact++)
+			ret[nr].facts[fact] = facts[fact];
+		nr++;
+	}
+	return nr;
+}
+
 static void take_facts(const struct node_metrics *m, const struct probe_plan *plan,
 		       const struct sample_job *facts, struct metrics_job *to)
 {
@@ -270,7 +304,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		known[i] = probe_plan_measures(plan, (enum counter)i, why, sizeof(why));
 	m->lost = sample->losses;
 	m->lost_known = true;
-	mounts = calloc(nr + 1, sizeof(*mounts));
+	mounts = calloc(nr + VFS_DEVICES, sizeof(*mounts));
 	/* Without memory the next sample makes up for it. */
 	if (!mounts)
 		return;
@@ -284,7 +318,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		counts_of(known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;
-	to.nr_mounts = nr;
+	to.nr_mounts = nr + take_vfs_mounts(plan, known, sample, sums->facts.vfs_of, mounts + nr);
 	take_cgroup(job, sample, &to);
 	metrics_jobs_take(m->jobs, &to, run, last, clock_now_ns());
 }

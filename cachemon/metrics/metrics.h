@@ -17,12 +17,6 @@
 #include "cachemon/base/optional.h"
 #include "cachemon/figures/counts.h"
 
-/* The counts of one filesystem. Filesystems with the same mount point are added up. */
-struct metrics_mount {
-	const char *mount; /* NULL: no visible mount */
-	struct counts counts;
-};
-
 /* Counts of a job that are not counters of pages. Bytes of the network are by enum net_kind. */
 enum metrics_fact {
 	METRICS_CPU_NS,
@@ -42,6 +36,13 @@ enum metrics_fact {
 	METRICS_VFS_WRITTEN_BYTES,
 	METRICS_VFS_CREATED,
 	METRICS_FACTS
+};
+
+/* The counts of one filesystem. Filesystems with the same mount point are added up. */
+struct metrics_mount {
+	const char *mount; /* NULL: no visible mount */
+	struct counts counts;
+	struct opt_i64 facts[METRICS_FACTS]; /* those that a filesystem can have */
 };
 
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };

@@ -99,11 +99,13 @@ static void sums_set(struct sums *s, int i, struct opt_i64 value)
 	s->known[i] = value.known;
 }
 
-static void sums_of_counts(const struct counts *c, struct sums *ret)
+static void sums_of(const struct counts *c, const struct opt_i64 facts[METRICS_FACTS],
+		    struct sums *ret)
 {
-	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < C_NR; i++)
 		sums_set(ret, i, (struct opt_i64){c->c[i], c->known[i]});
+	for (int i = 0; i < METRICS_FACTS; i++)
+		sums_set(ret, SUM_FACTS + i, facts[i]);
 }
 
 /* Notes what was added since then. A figure that is unknown now keeps its value. */
@@ -129,8 +131,11 @@ static void sums_move(struct sums *to, struct sums *from)
 
 static int64_t activity(const int64_t c[])
 {
+	const int64_t *vfs_calls = c + SUM_FACTS + METRICS_VFS_CALLS;
+
 	return c[C_lookups] + c[C_misses] + counters_sum(c, SUM_OF(TERMS_prefetched_pages)) +
-	       c[C_direct_read_calls] + c[C_faults_minor];
+	       c[C_direct_read_calls] + c[C_faults_minor] + vfs_calls[VFS_READ] +
+	       vfs_calls[VFS_WRITE] + vfs_calls[VFS_OPEN];
 }
 
 static bool same(const char *a, const char *b)
@@ -194,7 +199,7 @@ static void sums_of_mount(const struct metrics_job *job, const char *mount, stru
 	for (size_t i = 0; i < job->nr_mounts; i++) {
 		if (!same(job->mounts[i].mount, mount))
 			continue;
-		sums_of_counts(&job->mounts[i].counts, &one);
+		sums_of(&job->mounts[i].counts, job->mounts[i].facts, &one);
 		sums_move(ret, &one);
 	}
 }
@@ -235,9 +240,7 @@ static void take_sums(struct record *r, struct run *run, const struct metrics_jo
 {
 	struct sums now;
 
-	sums_of_counts(&job->counts, &now);
-	for (int i = 0; i < METRICS_FACTS; i++)
-		sums_set(&now, SUM_FACTS + i, job->facts[i]);
+	sums_of(&job->counts, job->facts, &now);
 	sums_count(&r->account.pending, &run->seen, &now);
 	find_mounts(r, job);
 	for (int i = 0; i < METRICS_MOUNTS; i++) {
@@ -418,6 +421,14 @@ static void add_present(const struct record *r, struct metrics_job *ret)
 	ret->counts.known[C_resident_unused] = unused.known;
 }
 
+static void view_mount(const struct mount *m, struct metrics_mount *ret)
+{
+	ret->mount = m->mount;
+	counts_of(&m->account.own, &ret->counts);
+	for (int i = 0; i < METRICS_FACTS; i++)
+		ret->facts[i] = get(&m->account.own, SUM_FACTS + i);
+}
+
 static void view_job(const struct record *r, struct metrics_job *ret, struct metrics_mount *mounts)
 {
 	*ret = (struct metrics_job){.manager = r->manager,
@@ -439,8 +450,7 @@ static void view_job(const struct record *r, struct metrics_job *ret, struct met
 	for (int i = 0; i < METRICS_MOUNTS; i++) {
 		if (!r->mounts[i].mount)
 			continue;
-		mounts[ret->nr_mounts].mount = r->mounts[i].mount;
-		counts_of(&r->mounts[i].account.own, &mounts[ret->nr_mounts++].counts);
+		view_mount(&r->mounts[i], &mounts[ret->nr_mounts++]);
 	}
 }
 

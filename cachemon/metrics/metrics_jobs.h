@@ -13,7 +13,7 @@
 
 enum {
 	METRICS_PLACES = 21,
-	METRICS_PLACES_VFS = 18, /* if calls of files and directories are counted */
+	METRICS_PLACES_VFS = 16, /* if calls of files and directories are counted */
 	METRICS_MOUNTS = 2,	 /* of a job; the others count with mount "" */
 };
 

@@ -25,7 +25,7 @@ FUNCTIONS = ("vfs_read", "vfs_readv", "vfs_write", "vfs_writev", "vfs_open", "vf
 
 class Worker:
     def __init__(self, world, stack, n):
-        self.process = subprocess.Popen([sys.executable, vfs_work.__file__, world.tool.fresh(".w"), str(n)],
+        self.process = subprocess.Popen([sys.executable, vfs_work.__file__, f"{world.data}/{id(self)}", str(n)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         stack.callback(self.process.wait)
         stack.callback(self.process.kill)
@@ -47,15 +47,27 @@ def live(series, role):
     return value(series, "probe_live", role=role)
 
 
-def shown(series, group):
+def shown(series, group, mount):
+    """As the account of a worker. Filesystems are told apart: nothing is on another mount."""
     job = jobid(group)
 
-    def by_call(name, calls):
-        return {c: value(series, f"job_vfs_{name}_total", jobid=job, call=c) for c in calls}
+    def of(name, mounts, **labels):
+        return sum(value(series, f"job_vfs_{name}_total", jobid=job, mount=m, **labels) for m in mounts)
 
-    return {"calls": by_call("calls", vfs_work.KINDS), "errors": by_call("errors", vfs_work.KINDS),
-            "bytes": by_call("bytes", ("read", "write")),
-            "created": value(series, "job_vfs_created_files_total", jobid=job)}
+    def by_call(name, mounts, calls):
+        return {c: of(name, mounts, call=c) for c in calls}
+
+    everywhere = ("", mount)
+    files, others = ("read", "write", "open"), ("mkdir", "rmdir", "unlink")
+    mounts = {dict(labels).get("mount") for n, labels in series
+              if n.startswith("cachemon_job_vfs_") and ("jobid", job) in labels}
+    equal(f"mounts of {group}", mounts - {None}, set(everywhere))
+    return {"calls": {**by_call("calls", everywhere, files), **by_call("calls", ("",), others)},
+            "errors": {c: value(series, "job_vfs_errors_total", jobid=job, call=c) for c in vfs_work.KINDS},
+            "bytes": by_call("bytes", everywhere, ("read", "write")),
+            "created": of("created_files", (mount,)),
+            "file_calls": by_call("calls", (mount,), files),
+            "file_bytes": by_call("bytes", (mount,), ("read", "write"))}
 
 
 def count(world, stack, mode):
@@ -70,10 +82,12 @@ def count(world, stack, mode):
         worker.begin()
     did = [worker.account() for worker in workers]
     check(all(did[0]["errors"].values()), f"each kind of call fails sometimes: {did[0]}")
-    series = front.until(lambda s: all(shown(s, g)["calls"]["write"] >= d["calls"]["write"]
+    series = front.until(lambda s: all(shown(s, g, world.data)["calls"]["write"] >= d["calls"]["write"]
                                        for g, d in zip(groups, did)), "the last call")
     for group, own in zip(groups, did):
-        equal(f"calls of {group}", shown(series, group), own)
+        equal(f"calls of {group}", shown(series, group, world.data), own)
+        equal(f"created without a mount, {group}",
+              value(series, "job_vfs_created_files_total", jobid=jobid(group), mount=""), 0)
     front.daemon.end()
     return series
 

@@ -391,6 +391,11 @@ static void check_series(struct world *w, bool vfs)
 	for (int i = 0; i < 5; i++) {
 		of[i].mount = mounts[i];
 		know(&of[i].counts, 10);
+		memset(of[i].facts, 0, sizeof(of[i].facts));
+		for (int k = METRICS_VFS_CALLS; k <= METRICS_VFS_CALLS + VFS_OPEN; k++)
+			of[i].facts[k] = (struct opt_i64){1, vfs};
+		for (int k = METRICS_VFS_READ_BYTES; k <= METRICS_VFS_CREATED; k++)
+			of[i].facts[k] = (struct opt_i64){1, vfs};
 	}
 	for (int i = 0; i < 255; i++) {
 		struct metrics_job job = {.manager = "slurm",

@@ -21,8 +21,11 @@ class Account:
         self.errors = dict.fromkeys(KINDS, 0)
         self.bytes = {"read": 0, "write": 0}
         self.created = 0
+        # Those that reached a regular file, all of which are in DIRECTORY.
+        self.file_calls = {"read": 0, "write": 0, "open": 0}
+        self.file_bytes = {"read": 0, "write": 0}
 
-    def do(self, kind, call, *args, **more):
+    def do(self, kind, call, *args, regular=True, **more):
         """Its result; None: it failed."""
         self.calls[kind] += 1
         try:
@@ -30,8 +33,13 @@ class Account:
         except OSError:
             self.errors[kind] += 1
             return None
+        regular = regular and kind in self.file_calls
+        if regular:
+            self.file_calls[kind] += 1
         if kind in self.bytes:
-            self.bytes[kind] += len(got) if isinstance(got, bytes) else got
+            n = len(got) if isinstance(got, bytes) else got
+            self.bytes[kind] += n
+            self.file_bytes[kind] += regular and n
         return got
 
     def open(self, *args, creates=False, **more):
@@ -103,17 +111,20 @@ def reads_and_writes(a, d, dir_fd, n):
     a.do("read", os.pread, fd, 500, 1 << 30)  # nothing
     one, other = socket.socketpair()
     out, into = os.pipe()
-    null = a.open("/dev/null", os.O_RDWR)
+    null = a.open("/dev/null", os.O_RDWR, regular=False)
     for to, back in ((one.fileno(), other.fileno()), (into, out), (null, null)):
-        a.do("write", os.write, to, bytes(300))
-        a.do("read", os.read, back, 4096)
+        a.do("write", os.write, to, bytes(300), regular=False)
+        a.do("read", os.read, back, 4096, regular=False)
     a.do("read", os.read, dir_fd, 100)
     a.do("write", os.write, out, b"x")
     a.do("read", os.read, into, 1)
     os.set_blocking(out, False)
     a.do("read", os.read, out, 100)  # there is nothing yet
-    # Neither read(2) nor write(2).
+    shut = a.open(f"{d}/data", os.O_WRONLY)
+    a.do("read", os.read, shut, 100)  # it may not be read, but it is a file
+    a.file_calls["read"] += 1
     copy = a.open(f"{d}/copy", os.O_RDWR | os.O_CREAT, creates=True)
+    # Neither read(2) nor write(2).
     os.sendfile(copy, fd, 0, 2000)
     os.copy_file_range(fd, copy, 1000, 0, 0)
     # They reach no file.
@@ -133,7 +144,7 @@ def main():
     a = Account()
     by_number(39)  # loads what it needs
     os.write(1, b"\n")
-    a.do("read", os.read, 0, 1)  # it ends when the process is in its job
+    a.do("read", os.read, 0, 1, regular=False)  # it ends when the process is in its job
     directories(a, d, dir_fd, n)
     files(a, d, dir_fd, n)
     reads_and_writes(a, d, dir_fd, n)
