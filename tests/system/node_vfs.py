@@ -10,17 +10,24 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
 from daemon import make_groups  # noqa: E402
 from metrics import value  # noqa: E402
 from node_metrics import Front, jobid  # noqa: E402
 from syslib import machine, vfs_work  # noqa: E402
 from syslib.jobworld import main  # noqa: E402
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
 part = Part(__doc__)
 FUNCTIONS = ("vfs_read", "vfs_readv", "vfs_write", "vfs_writev", "vfs_open", "vfs_mkdir", "vfs_rmdir", "vfs_unlink")
+
+
+# What vfs32.c does.
+OLD = {"calls": {"read": 3, "write": 4, "open": 4, "mkdir": 3, "rmdir": 2, "unlink": 3},
+       "errors": {"read": 0, "write": 0, "open": 1, "mkdir": 1, "rmdir": 0, "unlink": 1},
+       "bytes": {"read": 1 + 100 + 600, "write": 1000 + 200 + 600 + 1}, "created": 2}
 
 
 class Worker:
@@ -97,6 +104,59 @@ def by_system_calls(world, stack):
     series = count(world, stack, "calls")
     equal("the role", live(series, "vfs_calls"), 1)
     equal("roles of functions", [r for r in FUNCTIONS if live(series, r)], [])
+
+
+def by_old_numbers(world, stack, mode, bits):
+    """A program that uses the numbers of 32-bit programs' system calls; its series."""
+    if os.uname().machine != "x86_64":
+        raise Skipped("numbers of 32-bit programs are known on x86 alone")
+    place, program = f"{world.data}/old{mode}{bits}", world.tool.fresh(".old")
+    os.mkdir(place)
+    done = subprocess.run(["gcc", f"-m{bits}", "-nostdlib", "-static", "-ffreestanding", "-O1", "-no-pie", "-fno-pie",
+                           "-fno-stack-protector", f'-DDIR="{place}"', "-o", program,
+                           os.path.join(HERE, "vfs32.c")], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Skipped(f"no 32-bit programs are built here: {done.stderr.strip()[-200:]}")
+    groups = make_groups(stack, 1, f"old{bits}")
+    front = Front(world, stack, groups, options=("--vfs", mode))
+    front.daemon.wait_runs(1)
+    job = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    stack.callback(job.wait)
+    stack.callback(job.kill)
+    machine.enter_cgroup(groups[0], job.pid)
+    job.stdin.write(b"x")
+    job.stdin.flush()
+    equal("its answer", len(job.stdout.read(1)), 1)
+    series = front.until(lambda s: value(s, "job_wchar_bytes_total") >= OLD["bytes"]["write"], "its writes")
+    front.daemon.end()
+    return series, groups[0]
+
+
+def sums(series, group):
+    def of(name, **labels):
+        return sum(v for (n, ls), v in series.items() if n == f"cachemon_job_vfs_{name}_total" and
+                   {"jobid": jobid(group), **labels}.items() <= dict(ls).items())
+
+    return {"calls": {c: of("calls", call=c) for c in vfs_work.KINDS},
+            "errors": {c: of("errors", call=c) for c in vfs_work.KINDS},
+            "bytes": {c: of("bytes", call=c) for c in ("read", "write")}, "created": of("created_files")}
+
+
+@part.case
+def of_32_bit_programs(world, stack):
+    equal("calls", sums(*by_old_numbers(world, stack, "calls", 32)), OLD)
+    if hooks_functions(world):
+        equal("functions", sums(*by_old_numbers(world, stack, "functions", 32)), OLD)
+
+
+@part.case
+def by_numbers_of_others(world, stack):
+    """A 64-bit program with the numbers of 32-bit ones: not mistaken for the calls that have these
+    numbers otherwise."""
+    nothing = {key: dict.fromkeys(of, 0) if isinstance(of, dict) else 0 for key, of in OLD.items()}
+    equal("calls", sums(*by_old_numbers(world, stack, "calls", 64)), nothing)
+    if hooks_functions(world):
+        equal("functions", sums(*by_old_numbers(world, stack, "functions", 64)), OLD)
 
 
 @part.case

@@ -7,6 +7,7 @@ waits for another byte."""
 import ctypes
 import json
 import os
+import signal
 import socket
 import sys
 
@@ -96,6 +97,20 @@ def files(a, d, dir_fd, n):
     a.do("unlink", os.unlink, d)
 
 
+def restarted_read(a, out, into):
+    """A signal interrupts it, whose handler writes what it waits for; then the kernel begins it again."""
+    os.set_blocking(out, True)
+    os.set_blocking(into, False)
+    signal.set_wakeup_fd(into)
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.siginterrupt(signal.SIGALRM, False)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    a.do("read", os.read, out, 100, regular=False)
+    signal.set_wakeup_fd(-1)
+    a.calls["write"] += 1
+    a.bytes["write"] += 1
+
+
 def reads_and_writes(a, d, dir_fd, n):
     fd = a.open(f"{d}/data", os.O_RDWR | os.O_CREAT, creates=True)
     for i in range(n):
@@ -120,6 +135,7 @@ def reads_and_writes(a, d, dir_fd, n):
     a.do("read", os.read, into, 1)
     os.set_blocking(out, False)
     a.do("read", os.read, out, 100)  # there is nothing yet
+    restarted_read(a, out, into)
     shut = a.open(f"{d}/data", os.O_WRONLY)
     a.do("read", os.read, shut, 100)  # it may not be read, but it is a file
     a.file_calls["read"] += 1
