@@ -55,7 +55,7 @@ def live(series, role):
 
 
 def shown(series, group, mount):
-    """As the account of a worker. Filesystems are told apart: nothing is on another mount."""
+    """As the account of a worker. No regular file is on another mount."""
     job = jobid(group)
 
     def of(name, mounts, **labels):

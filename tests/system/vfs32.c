@@ -63,7 +63,7 @@ void _start(void)
 	call(PWRITE64, fd, (long)buf, 200, 5000, 0);
 	call(WRITEV, fd, (long)vec, 2, 0, 0);
 	call(PREAD64, fd, (long)buf, 100, 5000, 0);
-	call(READV, fd, (long)vec, 2, 0, 0); /* from 1600 on, where zeros are */
+	call(READV, fd, (long)vec, 2, 0, 0); /* zeros between 1600 and 5000 */
 	call(UNLINK, (long)(DIR "/f"), 0, 0, 0, 0);
 	call(UNLINKAT, AT_FDCWD, (long)(DIR "/g"), 0, 0, 0);
 	call(UNLINK, (long)(DIR "/g"), 0, 0, 0, 0); /* fails */

@@ -98,7 +98,7 @@ def files(a, d, dir_fd, n):
 
 
 def restarted_read(a, out, into):
-    """A signal interrupts it, whose handler writes what it waits for; then the kernel begins it again."""
+    """A signal interrupts it; its handler writes the byte, and the kernel begins it again."""
     os.set_blocking(out, True)
     os.set_blocking(into, False)
     signal.set_wakeup_fd(into)
