@@ -117,7 +117,7 @@ def by_old_numbers(world, stack, mode, bits):
                            os.path.join(HERE, "vfs32.c")], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Skipped(f"no 32-bit programs are built here: {done.stderr.strip()[-200:]}")
-    groups = make_groups(stack, 1, f"old{bits}")
+    groups = make_groups(stack, 1, f"{mode}{bits}-")
     front = Front(world, stack, groups, options=("--vfs", mode))
     front.daemon.wait_runs(1)
     job = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
