@@ -339,7 +339,7 @@ int main(int argc, char **argv)
 	}
 	w.path = argv[1];
 	w.retention = retention_new(&policy);
-	w.metrics = metrics_jobs_new();
+	w.metrics = metrics_jobs_new(METRICS_PLACES);
 	w.past = metrics_new();
 	if (!w.retention || !w.metrics || !w.past)
 		fail("out of memory");
