@@ -23,7 +23,7 @@ int node_args_ask(const char *socket, const char *request, struct node_reply *re
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,
 			struct errtext *err)
 {
-	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1};
+	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1, .since = -1};
 	char text[NODE_MESSAGE_MAX + 1];
 
 	if (strlen(job) > NODE_NAME_MAX)

@@ -8,6 +8,7 @@
  *   {"request": "hello"}                         versions of the daemon and of this
  *   {"request": "jobs"}                          the jobs that the caller may see
  *   {"request": "snapshot", "job": "slurm:14"}   the rows of a job
+ *   {"request": "snapshot", "job": "slurm:14", "since": 7012}   those after that interval
  *   {"request": "totals", "job": "slurm:14"}     its sums
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
  *   {"request": "end", "job": "slurm:14"}
@@ -44,6 +45,7 @@ struct node_request {
 	/* of a job that begins; "", -1: not given */
 	char name[NODE_NAME_MAX + 1], partition[NODE_NAME_MAX + 1];
 	int64_t uid;
+	int64_t since; /* an interval of a snapshot's job, or 0; -1: not given */
 };
 
 /* 0, -EINVAL or -ENOMEM, and a text for the client. *ret is complete or unchanged. */

@@ -145,6 +145,53 @@ static void test_the_file_is_sealed(void **state)
 	close(fd);
 }
 
+/* The ids of the intervals in a copy are those from first to last. */
+static void expect_intervals(struct fixture *f, int64_t run, int64_t after, int64_t first,
+			     int64_t last)
+{
+	char copy[320];
+	int fd = -1;
+
+	if (store_copy_new(f->scratch.db, run, after, &fd, &f->err))
+		fail_msg("%s", f->err.text);
+	assert_true(fd >= 0);
+	save(f, fd, copy);
+	close(fd);
+	assert_true(is_sound(copy));
+	assert_int_equal(ask(copy, "SELECT min(id) FROM interval"), first);
+	assert_int_equal(ask(copy, "SELECT max(id) FROM interval"), last);
+	assert_int_equal(ask(copy, "SELECT count(*) FROM interval"), last - first + 1);
+	assert_int_equal(ask(copy, "SELECT count(DISTINCT interval_id) FROM file_interval"),
+			 last - first + 1);
+	assert_int_equal(ask(copy, "SELECT count(*) FROM run"), 1);
+	assert_int_equal(ask(copy, "SELECT id FROM run"), run);
+}
+
+/* The sums are whole; the timeline is what is new. */
+static void test_rows_since_an_interval(void **state)
+{
+	struct fixture *f = *state;
+	struct store *other = NULL;
+	struct ledger *l = NULL;
+	int fd = -7;
+
+	make_runs(f, &other, &l); /* intervals 1 to 10, and 11 to 25 */
+	expect_intervals(f, 1, 0, 1, 10);
+	expect_intervals(f, 1, 7, 8, 10);
+	expect_intervals(f, 2, 24, 25, 25);
+	expect_intervals(f, 2, 7, 11, 25); /* of another run */
+	expect_intervals(f, 2, 999, 11, 25);
+	assert_int_equal(store_copy_new(f->scratch.db, 1, 10, &fd, &f->err), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(store_copy_new(f->scratch.db, 3, 0, &fd, &f->err), -ENOENT);
+	for (uint64_t n = 10; n < STORE_COPY_NEWEST + 10; n++)
+		write_ok(f, n, 20);
+	expect_intervals(f, 1, 0, 26, STORE_COPY_NEWEST + 25);
+	expect_intervals(f, 1, 1, 26, STORE_COPY_NEWEST + 25);
+	store_close(other);
+	ledger_free(l);
+}
+
 static void test_errors(void **state)
 {
 	const struct store_run run = test_run();
@@ -164,6 +211,7 @@ int main(void)
 		STORE_TEST(test_all_rows_of_one_run),
 		STORE_TEST(test_nothing_of_others),
 		STORE_TEST(test_the_file_is_sealed),
+		STORE_TEST(test_rows_since_an_interval),
 		STORE_TEST(test_errors),
 	};
 
