@@ -4,20 +4,41 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cachemon/base/cleanup.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_protocol.h"
+#include "cachemon/job/selector.h"
 
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err)
+bool node_args_finds(const char *job)
+{
+	enum selector_request request;
+	struct errtext ignored;
+	const char *name;
+
+	return !selector_of_job(job, &request, &name, &ignored) &&
+	       (request == SELECTOR_SLURM || request == SELECTOR_UNIT ||
+		request == SELECTOR_CONTAINER || request == SELECTOR_POD || request == SELECTOR_VM);
+}
+
+int node_args_socket(const char *socket, char **ret, struct errtext *err)
 {
 	struct node_config config;
 	int r = node_config_parse("", "", 0, &config, err);
 
-	if (!r)
-		r = node_client_ask(socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS, ret,
-				    err);
+	if (r)
+		return r;
+	*ret = strdup(socket ?: config.socket.path);
 	node_config_free(&config);
-	return r;
+	return *ret ? 0 : errtext_set(err, -ENOMEM, "out of memory");
+}
+
+int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
+		  struct errtext *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = node_args_socket(socket, &path, err);
+
+	return r ? r : node_client_ask(path, request, NODE_CLIENT_WAIT_MS, ret, err);
 }
 
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,

@@ -65,12 +65,12 @@ class Node:
         self.daemon = None
         self.directories = {}
 
-    def start(self, *options):
+    def start(self, *options, db=None):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{self.number // 10}?\"]\n"
                     f"socket:\n  path: {self.socket}\n  admin_group: {ADMINS.gr_name}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options)
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options, db=db)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
