@@ -242,7 +242,7 @@ static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, 
 	return r;
 }
 
-/* What a session begins with. */
+/* The beginning of a session. */
 struct subject {
 	sqlite3 *db;
 	int64_t run_id;
@@ -252,8 +252,8 @@ struct subject {
 	const struct top_feed *feed;
 };
 
-static int show(const struct top_options *o, const struct subject *what, int *ret_signal,
-		struct errtext *err)
+static int show_session(const struct top_options *o, const struct subject *what, int *ret_signal,
+			struct errtext *err)
 {
 	struct top_session s;
 	int r;
@@ -290,7 +290,7 @@ static int show_database(const struct top_options *o, struct top_capture *captur
 		return r;
 	r = find_run(what.db, o, &what.run_id, about, sizeof(about), err);
 	if (!r)
-		r = show(o, &what, ret_signal, err);
+		r = show_session(o, &what, ret_signal, err);
 	sqlite3_close(what.db);
 	return r;
 }
@@ -305,7 +305,7 @@ static int show_node(const struct top_options *o, struct top_node *n, int *ret_s
 		.about = n->about,
 		.feed = &n->source,
 	};
-	int r = show(o, &what, ret_signal, err);
+	int r = show_session(o, &what, ret_signal, err);
 
 	top_node_end(n);
 	return r;

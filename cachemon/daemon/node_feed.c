@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,11 @@
 #define AWAY_NS (2000 * MS)
 #define LIST_NS (10000 * MS)
 
-/* A view waits for an answer as long as for a slow terminal. Jobs at the start are a user's part of
- * a second. */
-enum { WAIT_MS = 1000, FIRST_JOBS = 3, DB_MAX_MB = 64 };
+#define ANSWER_NS (NODE_CLIENT_WAIT_MS * MS)
+
+/* The daemon's queue of connections may be full. A user's part of a second is more than the first
+ * jobs. */
+enum { CONNECT_MS = 200, FIRST_JOBS = 3, DB_MAX_MB = 64 };
 
 struct followed {
 	char job[NODE_NAME_MAX + 1];
@@ -38,22 +41,15 @@ struct node_feed {
 	struct followed of[NODE_FEED_JOBS];
 	size_t nr, next, others;
 	uint64_t due_ns, list_ns;
+	int asked;		/* an answer is awaited there; < 0: none is */
+	struct followed *about; /* NULL: the list */
+	uint64_t late_ns;
 	bool away, replace;
 	sqlite3 *db;
 	struct errtext said;
 };
 
-static int ask(const struct node_feed *f, const struct node_request *q, struct node_reply *ret,
-	       struct errtext *err)
-{
-	char text[NODE_MESSAGE_MAX + 1];
-
-	if (node_request_print(q, text))
-		return errtext_set(err, -ENOMEM, "out of memory");
-	return node_client_ask(f->socket, text, WAIT_MS, ret, err);
-}
-
-static int64_t number(const cJSON *o, const char *key)
+static int64_t whole_number(const cJSON *o, const char *key)
 {
 	double v = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(o, key));
 
@@ -70,7 +66,7 @@ static void take_state(struct followed *j, const char *answer)
 	cJSON *root = cJSON_Parse(answer);
 	int64_t run_id;
 
-	run_id = number(root, "run");
+	run_id = whole_number(root, "run");
 	if (j->run_id != run_id)
 		j->previous = j->run_id;
 	j->run_id = run_id;
@@ -148,24 +144,17 @@ static void note_newest(struct node_feed *f, struct followed *j)
 		j->newest = 0;
 }
 
-static int ask_job(struct node_feed *f, struct followed *j, struct errtext *err)
+static int take_job(struct node_feed *f, struct followed *j, const struct node_reply *reply,
+		    struct errtext *err)
 {
-	struct node_request q = {.verb = NODE_SNAPSHOT, .uid = -1, .since = j->newest};
-	struct node_reply reply;
-	int r;
+	int r = 0;
 
-	strcpy(q.job, j->job);
-	r = ask(f, &q, &reply, err);
-	if (r)
-		return r;
-	take_state(j, reply.text);
-	if (reply.fd >= 0)
-		r = take_rows(f, reply.fd, err);
-	if (r)
-		renew(f);
-	else if (f->db)
+	take_state(j, reply->text);
+	if (reply->fd >= 0)
+		r = take_rows(f, reply->fd, err);
+	if (!r && f->db)
 		note_newest(f, j);
-	if (!r && f->db && is_large(f))
+	if (r || (f->db && is_large(f)))
 		renew(f);
 	return r;
 }
@@ -199,19 +188,13 @@ static void follow(struct node_feed *f, const char *job)
 	snprintf(j->job, sizeof(j->job), "%s", job);
 }
 
-static int ask_list(struct node_feed *f, struct errtext *err)
+static void take_list(struct node_feed *f, const struct node_reply *reply)
 {
-	const struct node_request q = {.verb = NODE_JOBS, .uid = -1, .since = -1};
-	struct node_reply reply;
+	cJSON *root = cJSON_Parse(reply->text);
 	const cJSON *job;
-	cJSON *root;
-	int r = ask(f, &q, &reply, err);
 
-	if (r)
-		return r;
-	if (reply.fd >= 0)
-		close(reply.fd);
-	root = cJSON_Parse(reply.text);
+	if (reply->fd >= 0)
+		close(reply->fd);
 	f->others = 0;
 	cJSON_ArrayForEach(job, cJSON_GetObjectItemCaseSensitive(root, "jobs"))
 	{
@@ -222,7 +205,40 @@ static int ask_list(struct node_feed *f, struct errtext *err)
 	}
 	cJSON_Delete(root);
 	f->list_ns = clock_now_ns() + LIST_NS;
+}
+
+/* j: NULL: the list of jobs. */
+static int print_request(const struct followed *j, char text[NODE_MESSAGE_MAX + 1],
+			 struct errtext *err)
+{
+	struct node_request q = {.verb = NODE_JOBS, .uid = -1, .since = -1};
+
+	if (j) {
+		q.verb = NODE_SNAPSHOT;
+		q.since = j->newest;
+		strcpy(q.job, j->job);
+	}
+	return node_request_print(&q, text) ? errtext_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int take_answer(struct node_feed *f, struct followed *j, const struct node_reply *reply,
+		       struct errtext *err)
+{
+	if (j)
+		return take_job(f, j, reply, err);
+	take_list(f, reply);
 	return 0;
+}
+
+static int ask_now(struct node_feed *f, struct followed *j, struct errtext *err)
+{
+	char text[NODE_MESSAGE_MAX + 1];
+	struct node_reply reply;
+	int r = print_request(j, text, err);
+
+	if (!r)
+		r = node_client_ask(f->socket, text, NODE_CLIENT_WAIT_MS, &reply, err);
+	return r ? r : take_answer(f, j, &reply, err);
 }
 
 static bool lacks_rows(const struct followed *j)
@@ -257,11 +273,11 @@ static int ask_first(struct node_feed *f, const char *job, struct errtext *err)
 	if (job)
 		follow(f, job);
 	else
-		r = ask_list(f, err);
+		r = ask_now(f, NULL, err);
 	if (!r && !f->nr)
 		r = errtext_set(err, -ENODATA, "no job of yours runs on this node");
 	for (size_t i = 0; i < f->nr && i < FIRST_JOBS && !r; i++)
-		r = ask_job(f, &f->of[i], err);
+		r = ask_now(f, &f->of[i], err);
 	/* One job is enough to begin with. */
 	return f->db ? 0 : r ?: errtext_set(err, -EBADMSG, "the daemon's answer has no rows");
 }
@@ -271,6 +287,8 @@ int node_feed_new(const char *socket, const char *job, struct node_feed **ret, s
 	struct node_feed *f = calloc(1, sizeof(*f));
 	int r = 0;
 
+	if (f)
+		f->asked = -1;
 	if (job && strlen(job) > NODE_NAME_MAX)
 		r = errtext_set(err, -ENAMETOOLONG, "the name of the job is too long");
 	else if (!f || !(f->socket = strdup(socket)))
@@ -292,38 +310,64 @@ void node_feed_free(struct node_feed *f)
 {
 	if (!f)
 		return;
+	if (f->asked >= 0)
+		close(f->asked);
 	sqlite3_close(f->db);
 	free(f->socket);
 	free(f);
 }
 
-/* One request. */
-static void ask_next(struct node_feed *f, int64_t run_id, uint64_t now_ns)
+/* After an answer, or in place of one. */
+static void answered(struct node_feed *f, int r)
 {
-	struct followed *j = NULL;
-	int r;
-
-	if (f->listed && now_ns >= f->list_ns) {
-		r = ask_list(f, &f->said);
-	} else {
-		j = choose(f, run_id);
-		r = ask_job(f, j, &f->said);
-		j->refused = r == -EREMOTEIO;
-	}
+	f->asked = -1;
 	if (!r)
 		*f->said.text = '\0';
+	if (f->about)
+		f->about->refused = r == -EREMOTEIO;
 	if (!r && f->away)
 		renew(f); /* another daemon, perhaps with another database */
 	f->away = r && r != -EREMOTEIO;
 	f->due_ns = clock_now_ns() + (r ? AWAY_NS : is_full(f) ? PACE_NS : FILL_NS);
 }
 
+static void send_next(struct node_feed *f, int64_t run_id, uint64_t now_ns)
+{
+	char text[NODE_MESSAGE_MAX + 1];
+	int r;
+
+	f->about = f->listed && now_ns >= f->list_ns ? NULL : choose(f, run_id);
+	f->late_ns = now_ns + ANSWER_NS;
+	r = print_request(f->about, text, &f->said);
+	if (!r)
+		r = node_client_send(f->socket, text, CONNECT_MS, &f->asked, &f->said);
+	if (r)
+		answered(f, r);
+}
+
+static void poll_answer(struct node_feed *f, uint64_t now_ns)
+{
+	struct pollfd p = {.fd = f->asked, .events = POLLIN};
+	struct node_reply reply;
+	int r;
+
+	if (poll(&p, 1, 0) > 0) {
+		r = node_client_receive(f->socket, f->asked, &reply, &f->said);
+		answered(f, r ? r : take_answer(f, f->about, &reply, &f->said));
+	} else if (now_ns >= f->late_ns) {
+		close(f->asked);
+		answered(f, -ETIMEDOUT);
+	}
+}
+
 const char *node_feed_work(struct node_feed *f, int64_t run_id)
 {
 	uint64_t now_ns = clock_now_ns();
 
-	if (now_ns >= f->due_ns)
-		ask_next(f, run_id, now_ns);
+	if (f->asked >= 0)
+		poll_answer(f, now_ns);
+	else if (now_ns >= f->due_ns)
+		send_next(f, run_id, now_ns);
 	if (f->away)
 		return "the daemon does not answer; trying again";
 	if (*f->said.text)

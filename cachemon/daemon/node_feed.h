@@ -20,7 +20,7 @@ struct node_feed;
 int node_feed_new(const char *socket, const char *job, struct node_feed **ret, struct errtext *err);
 void node_feed_free(struct node_feed *f);
 
-/* Asks if it is time. What to say about the source of this run's rows; NULL: nothing. */
+/* Asks if it is time. A notice about the source of this run's rows; NULL: none. */
 const char *node_feed_work(struct node_feed *f, int64_t run_id);
 /* Another one after node_feed_work() if the daemon was away, or if it became too large. */
 sqlite3 *node_feed_db(const struct node_feed *f);

@@ -15,7 +15,7 @@ struct top_session;
 /* Where the rows come from, if not from a writer of the database. */
 struct top_feed {
 	void *context;
-	/* Brings newer rows; may replace s->db, and move to another run. What to say about the
+	/* Brings newer rows; may replace s->db, and move to another run. A notice about its
 	 * source; NULL: nothing. */
 	const char *(*work)(void *context, struct top_session *s);
 };

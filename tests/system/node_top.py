@@ -12,7 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import end_group  # noqa: E402
-from node_users import ABSENT, ALICE, ANSWER_S, BOB, PYTHON, TIMED, Node, as_user, client  # noqa: E402
+from node_users import ABSENT, ALICE, ANSWER_S, BOB  # noqa: E402
+from node_users import PYTHON, TIMED, Node, as_user, client  # noqa: E402
 from syslib import reads  # noqa: E402
 from syslib.jobworld import end_process, main  # noqa: E402
 from syslib.machine import enter_cgroup  # noqa: E402
@@ -23,6 +24,7 @@ from syslib.topworld import rate, read_frame  # noqa: E402
 part = Part(__doc__)
 VIEWS = 8
 TIMEOUT_S = 60
+AS_USER = "setpriv --reuid {0} --regid {0} --clear-groups"
 ENV = {"PATH": os.environ["PATH"], "HOME": "/", "TZ": "UTC", "LC_ALL": "C.UTF-8", "COLUMNS": "110"}
 
 # Reads a file once for each line, page by page.
@@ -163,7 +165,7 @@ def all_own_jobs(world, stack):
     equal("jobs of Bob", first(BOB)[0], {2, 3})
     equal("jobs of root", first(0)[0], {1, 2, 3})
     terminal = Terminal(stack, world.tool.work, 80, 24)
-    terminal.type(f"setpriv --reuid {BOB} --regid {BOB} --clear-groups {world.tool.cachemon} top --socket {node.socket}")
+    terminal.type(f"{AS_USER.format(BOB)} {world.tool.cachemon} top --socket {node.socket}")
     numbers = [node.name(i).split(":")[1] for i in (2, 3)]
     terminal.wait(lambda s: all(n in s for n in numbers) and "2 jobs run" in s, "both jobs")
     terminal.keys("z")
@@ -183,8 +185,8 @@ def while_the_daemon_restarts(world, stack):
     reader = Reader(node, 1, ALICE)
     node.daemon.wait_runs(1)
     terminal = Terminal(stack, world.tool.work, 80, 24)
-    terminal.type(f"setpriv --reuid {ALICE} --regid {ALICE} --clear-groups {world.tool.cachemon} top --socket {node.socket}"
-                  f" --job {node.name(1)} --rows files")
+    terminal.type(f"{AS_USER.format(ALICE)} {world.tool.cachemon} top --socket {node.socket} --job {node.name(1)} "
+                  "--rows files")
     terminal.wait(lambda s: "run 1 " in s and "live" in s, "the job")
     db = node.daemon.db
     node.daemon.process.kill()
