@@ -2,7 +2,9 @@
 #include "cachemon/cmd/node_args.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/daemon/node_config.h"
@@ -55,10 +57,20 @@ static int ask_snapshot(const char *socket, const char *job, struct node_reply *
 	return node_args_ask(socket, text, ret, err);
 }
 
+/* At most a minute in all. */
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err)
 {
-	struct node_reply reply;
-	int r = ask_snapshot(socket, job, &reply, err);
+	unsigned int left_s = 60;
+	struct node_reply reply = {.fd = -1};
+	int r;
+
+	while ((r = ask_snapshot(socket, job, &reply, err)) == -EREMOTEIO && reply.retry_s &&
+	       reply.retry_s <= left_s) {
+		fprintf(stderr, "cachemon: too many rows were copied; waiting %u s\n",
+			reply.retry_s);
+		left_s -= reply.retry_s;
+		sleep(reply.retry_s);
+	}
 
 	if (!r && reply.fd < 0)
 		r = errtext_set(err, -EBADMSG, "the daemon's answer has no rows");

@@ -66,12 +66,14 @@ static int receive(int from, struct node_reply *ret)
 }
 
 /* An answer with the key "error" is one. */
-static int judge(const struct node_reply *reply, struct errtext *err)
+static int judge(struct node_reply *reply, struct errtext *err)
 {
 	cJSON *root = cJSON_Parse(reply->text);
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+	double retry_s = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "retry_s"));
 	int e = 0;
 
+	reply->retry_s = retry_s >= 1 && retry_s <= 86400 ? (unsigned int)retry_s : 0;
 	if (!cJSON_IsObject(root))
 		e = errtext_set(err, -EBADMSG, "the daemon's answer is not JSON");
 	else if (cJSON_IsString(error))

@@ -12,6 +12,7 @@
 struct node_reply {
 	char text[NODE_MESSAGE_MAX + 1]; /* JSON */
 	int fd;				 /* the caller's; < 0: none came */
+	unsigned int retry_s;		 /* with -EREMOTEIO: when to ask again; 0: unknown */
 };
 
 enum { NODE_CLIENT_WAIT_MS = 10000 };

@@ -93,7 +93,7 @@ static bool print(cJSON *root, char *to, size_t size)
 
 static void say_error(struct node_answer *ret, const char *text)
 {
-	node_answer_error(text, ret->text);
+	node_answer_error(text, 0, ret->text);
 }
 
 static void say_hello(struct node_answer *ret)
@@ -287,14 +287,15 @@ static void give_snapshot(struct node_desk *d, const struct node_peer *peer,
 {
 	struct found found = {.run_id = 0};
 	struct errtext err;
-	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &err);
+	uint64_t retry_s;
+	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &retry_s, &err);
 
 	if (!r)
 		r = find_run(d, peer, request->job, &found, &err);
 	if (!r)
 		r = copy_run(d, peer->uid, found.run_id, request->since, &ret->fd, &err);
 	if (r)
-		say_error(ret, err.text);
+		node_answer_error(err.text, retry_s, ret->text);
 	else
 		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 ",\"state\":\"%s\"}",
 			 found.run_id, found.state);

@@ -209,9 +209,12 @@ bool node_may_see(const struct node_peer *peer, int64_t uid)
 	return peer->admin || (uid >= 0 && (int64_t)peer->uid == uid);
 }
 
-void node_answer_error(const char *text, char ret[NODE_MESSAGE_MAX + 1])
+void node_answer_error(const char *text, uint64_t retry_s, char ret[NODE_MESSAGE_MAX + 1])
 {
 	cJSON *root = cJSON_CreateObject();
+
+	if (retry_s)
+		cJSON_AddNumberToObject(root, "retry_s", (double)retry_s);
 
 	if (!cJSON_AddStringToObject(root, "error", text) ||
 	    !cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false))

@@ -63,7 +63,7 @@ struct node_peer {
 /* Whether they may see a job of that user; < 0: the job's user is unknown. */
 bool node_may_see(const struct node_peer *peer, int64_t uid);
 
-/* {"error": text} */
-void node_answer_error(const char *text, char ret[NODE_MESSAGE_MAX + 1]);
+/* {"error": text}, and the seconds after which to ask again, unless they are 0. */
+void node_answer_error(const char *text, uint64_t retry_s, char ret[NODE_MESSAGE_MAX + 1]);
 
 #endif

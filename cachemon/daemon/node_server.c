@@ -254,7 +254,7 @@ static void refuse(int fd, const char *text)
 {
 	struct node_answer a = {.fd = -1};
 
-	node_answer_error(text, a.text);
+	node_answer_error(text, 0, a.text);
 	send_answer(fd, &a);
 }
 

@@ -298,6 +298,43 @@ def sums_of_a_job(world, stack):
     node.daemon.end()
 
 
+@part.case
+def rows_after_too_many_copies(world, stack):
+    """The command waits as long as the daemon says."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    snapshot = {"request": "snapshot", "job": node.name(1)}
+    while "error" not in (answer := node.ask(snapshot)):
+        pass
+    check("too many rows were copied" in answer["error"] and answer["retry_s"] >= 1, f"{answer}")
+    done = node.cachemon(0, node.name(1), "-o", world.tool.fresh(".db"))
+    equal(f"status: {done.stderr}", done.returncode, 0)
+    node.daemon.end()
+
+
+@part.case
+def waits_as_long_as_it_is_told(world, stack):
+    """A daemon whose budget is spent for certain: the first answer is that of the case above."""
+    path = world.tool.fresh(".socket")
+    listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    listener.bind(path)
+    listener.listen()
+    command = subprocess.Popen([world.tool.cachemon, "jobs", "slurm:1", "-o", world.tool.fresh(".db"), "--socket", path],
+                               stderr=subprocess.PIPE, text=True)
+    stack.callback(end_process, command)
+    asked = []
+    for answer in ({"error": "too many rows were copied; try again in 2 s", "retry_s": 2}, {"error": ABSENT}):
+        with listener.accept()[0] as connection:
+            connection.recv(4096)
+            asked.append(time.monotonic())
+            connection.send(json.dumps(answer).encode())
+    check(asked[1] - asked[0] >= 2, f"asks again after {asked[1] - asked[0]:.2f} s")
+    equal("words", command.communicate(timeout=20)[1],
+          f"cachemon: too many rows were copied; waiting 2 s\ncachemon: {ABSENT}\n")
+    equal("status", command.returncode, 1)
+
+
 CLIENT = """
 import json, socket, struct, sys, time
 path = sys.argv[1]

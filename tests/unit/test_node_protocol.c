@@ -218,7 +218,7 @@ static void test_errors(void **state)
 {
 	char text[NODE_MESSAGE_MAX + 1];
 
-	node_answer_error("no \"job\"", text);
+	node_answer_error("no \"job\"", 0, text);
 	assert_string_equal(text, "{\"error\":\"no \\\"job\\\"\"}");
 }
 
