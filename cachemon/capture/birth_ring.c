@@ -8,7 +8,7 @@
 #include "cachemon/capture/probe_set_impl.h"
 
 struct birth_ring {
-	const struct cachemon_bpf *skel;
+	const struct cachemon_maps_bpf *skel;
 	struct ring_buffer *ring;
 	birth_receive *receive;
 	void *arg;

@@ -12,11 +12,10 @@
 #include "cachemon/plan/kallsyms.h"
 #include "cachemon/capture/map_memory.h"
 
+#include "cachemon.skel.h"
 #include "cachemon_basic.skel.h"
+#include "cachemon_maps_basic.skel.h"
 #include "cachemon_probe.skel.h"
-
-/* The verifier's log of a program. Only its presence matters. */
-#define LOG_MAX 4096
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -33,7 +32,7 @@ const struct probe_choice *probe_set_choice(const struct probe_set *set, enum pr
 
 static int size_maps(struct probe_set *set, const struct probe_set_config *config)
 {
-	struct cachemon_bpf *skel = set->skel;
+	struct cachemon_maps_bpf *skel = set->skel;
 	struct map_size sizes[MAP_SIZES_MAX];
 	size_t nr = map_sizes(config->ram_bytes, config->caps->page_size, config->nr_cpus, sizes,
 			      MAP_SIZES_MAX);
@@ -73,7 +72,7 @@ static int size_maps(struct probe_set *set, const struct probe_set_config *confi
 /* Addresses of functions that programs search for: causes that only a stack shows, and functions
  * that end a bio. The last function of each group is looked up only if needed, because a failed
  * lookup reads all symbols. */
-static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *caps,
+static void set_symbols(struct cachemon_maps_bpf *skel, const struct kernel_caps *caps,
 			struct probe_plan *plan)
 {
 	struct config *to = (struct config *)&skel->rodata_config->config;
@@ -121,7 +120,7 @@ static void set_symbols(struct cachemon_bpf *skel, const struct kernel_caps *cap
 		probe_plan_fall_back(caps, probe_table_own(), plan, block->program, ENOENT);
 }
 
-static void set_constants(struct cachemon_bpf *skel, const struct probe_set_config *config)
+static void set_constants(struct cachemon_maps_bpf *skel, const struct probe_set_config *config)
 {
 	const struct cgroup_ref *cg = config->cgroup;
 
@@ -142,67 +141,6 @@ static void set_constants(struct cachemon_bpf *skel, const struct probe_set_conf
 	}
 }
 
-/* Loaded on every kernel, whatever was chosen; a basic build does not use all of it. */
-static void load_always(struct probe_set *set)
-{
-	static const char *const always[] = {"sweep_ghosts", "sweep_fates", "sweep_count",
-					     "sweep_names",  "sweep_cells", "sweep_charges",
-					     "sweep_ended"};
-	bool basic = set->plan->build == BUILD_BASIC, many = set->nr_slots > JOB_NR;
-	size_t nr = sizeof(always) / sizeof(always[0]) - (basic ? 3 : many ? 0 : 1);
-
-	for (size_t i = 0; i < nr; i++)
-		bpf_program__set_autoload(
-			bpf_object__find_program_by_name(set->skel->obj, always[i]), true);
-	bpf_program__set_autoload(set->skel->progs.regs_tp, basic);
-}
-
-/*
- * Loads the chosen programs. If the kernel rejects one, its role gets the next candidate and
- * -EAGAIN starts over. A rejected program is recognised by its verifier log.
- */
-static int load_programs(struct probe_set *set, const struct kernel_caps *caps,
-			 struct probe_plan *plan, struct errtext *err)
-{
-	char *logs = calloc(ROLE_NR, LOG_MAX);
-	const char *refused = NULL;
-	int ret;
-
-	if (!logs)
-		return errtext_set(err, -ENOMEM, "out of memory");
-	for (int role = 0; role < ROLE_NR; role++) {
-		const struct probe_choice *c = probe_set_choice(set, role);
-		struct bpf_program *prog =
-			c ? bpf_object__find_program_by_name(set->skel->obj, c->program) : NULL;
-
-		if (prog) {
-			bpf_program__set_autoload(prog, true);
-			bpf_program__set_log_buf(prog, logs + role * LOG_MAX, LOG_MAX);
-		} else if (c) {
-			probe_plan_mark_failed(plan, c->program, ENOENT);
-		}
-	}
-	load_always(set);
-	ret = cachemon_bpf__load(set->skel);
-	for (int role = 0; ret && role < ROLE_NR && !refused; role++) {
-		if (logs[role * LOG_MAX] && probe_set_choice(set, role))
-			refused = probe_set_choice(set, role)->program;
-	}
-	free(logs);
-	if (!ret)
-		return 0;
-	if (refused) {
-		/* The log did not fit; that is not the cause of the failure. */
-		probe_plan_fall_back(caps, probe_table_own(), plan, refused,
-				     ret == -ENOSPC ? EINVAL : ret);
-		return -EAGAIN;
-	}
-	return errtext_set(err, ret,
-			   "the kernel refused the probes: %s. "
-			   "'cachemon doctor' shows what this machine allows",
-			   strerror(-ret));
-}
-
 int probe_set_attach_role(struct probe_set *set, enum probe_role role)
 {
 	const struct probe_choice *c = probe_set_choice(set, role);
@@ -211,7 +149,7 @@ int probe_set_attach_role(struct probe_set *set, enum probe_role role)
 
 	if (!c || set->links[role])
 		return 0;
-	prog = bpf_object__find_program_by_name(set->skel->obj, c->program);
+	prog = probe_set_program(set, c->program);
 	link = prog ? bpf_program__attach(prog) : NULL;
 	if (!link)
 		return prog ? -errno : -ENOENT;
@@ -261,7 +199,7 @@ static int find_regs(struct probe_set *set)
 
 	if (set->plan->build != BUILD_BASIC)
 		return 0;
-	link = bpf_program__attach(set->skel->progs.regs_tp);
+	link = bpf_program__attach(probe_set_program(set, "regs_tp"));
 	if (!link)
 		return -errno;
 	syscall(SYS_getppid);
@@ -281,13 +219,18 @@ const void *probe_set_object(enum probe_build build, size_t *ret_size)
 	}
 }
 
-static int open_build(struct probe_set *set)
+const void *probe_set_maps(enum probe_build build, size_t *ret_size)
+{
+	return build == BUILD_BASIC ? cachemon_maps_basic_bpf__elf_bytes(ret_size)
+				    : cachemon_maps_bpf__elf_bytes(ret_size);
+}
+
+static int open_maps(struct probe_set *set)
 {
 	set->skel = calloc(1, sizeof(*set->skel));
-	if (!set->skel || cachemon_bpf__create_skeleton(set->skel))
+	if (!set->skel || cachemon_maps_bpf__create_skeleton(set->skel))
 		return -ENOMEM;
-	set->skel->skeleton->data =
-		probe_set_object(set->plan->build, &set->skel->skeleton->data_sz);
+	set->skel->skeleton->data = probe_set_maps(set->plan->build, &set->skel->skeleton->data_sz);
 	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
 }
 
@@ -295,7 +238,7 @@ static int open_build(struct probe_set *set)
 static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
 		    struct probe_set *set, struct errtext *err)
 {
-	int r = open_build(set);
+	int r = open_maps(set);
 
 	if (r)
 		return errtext_set(err, r, "cannot open the probes: %s", strerror(-r));
@@ -309,7 +252,7 @@ static int try_plan(const struct probe_set_config *config, struct probe_plan *pl
 	set->skel->rodata_config->config.truncation_moves =
 		probe_set_choice(set, ROLE_TRUNCATE_BEGIN) != NULL;
 	set_symbols(set->skel, config->caps, plan);
-	r = load_programs(set, config->caps, plan, err);
+	r = probe_set_load(set, config->caps, plan, err);
 	if (r)
 		return r;
 	r = probe_set_rest_rows(set, bpf_map__fd(set->skel->maps.rows_a));
@@ -330,8 +273,7 @@ static void close_build(struct probe_set *set)
 		bpf_link__destroy(set->links[role]);
 		set->links[role] = NULL;
 	}
-	cachemon_bpf__destroy(set->skel);
-	set->skel = NULL;
+	probe_set_unload(set);
 }
 
 static int check_jobs(const struct probe_set_config *config, const struct probe_plan *plan,
@@ -402,7 +344,7 @@ void probe_set_free(struct probe_set *set)
 	if (!set)
 		return;
 	probe_set_detach(set);
-	cachemon_bpf__destroy(set->skel);
+	probe_set_unload(set);
 	grace_close(&set->grace);
 	free(set);
 }

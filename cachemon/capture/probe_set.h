@@ -17,12 +17,13 @@
 #include "cachemon/plan/probe_plan.h"
 #include "cachemon/base/errtext.h"
 
-struct cachemon_bpf;
+struct cachemon_maps_bpf;
 struct probe_set;
 
-/* The embedded ELF file of a build. All builds have the maps, programs and variables of the
- * skeleton. */
+/* The embedded ELF file of a build, and the one that has only its maps and variables. All builds
+ * have the same programs, maps and variables. */
 const void *probe_set_object(enum probe_build build, size_t *ret_size);
+const void *probe_set_maps(enum probe_build build, size_t *ret_size);
 
 struct probe_set_config {
 	const struct kernel_caps *caps; /* inputs of the plan */
@@ -109,7 +110,7 @@ int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages);
 /* Drops ghosts of evicted pages when the page state is nearly full. */
 int probe_set_make_room(struct probe_set *set);
 
-struct cachemon_bpf *probe_set_skeleton(struct probe_set *set);
+struct cachemon_maps_bpf *probe_set_skeleton(struct probe_set *set);
 unsigned int probe_set_cpus(const struct probe_set *set);
 /* Memory of all maps; 0: unknown. */
 uint64_t probe_set_map_bytes(const struct probe_set *set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Internals of a probe set, shared by its files: probe_set.c (loading and attaching),
+ * Internals of a probe set, shared by its files: probe_set.c (opening and attaching),
+ * probe_set_load.c (loading),
  * probe_set_run.c (operations while it counts), probe_set_seed.c (adding processes),
  * probe_set_info.c (information from the kernel, and skipped runs). No other file includes this.
  */
@@ -10,12 +11,22 @@
 /* The skeleton holds types of it. */
 #include "bpf/shared.h"
 
-#include "cachemon.skel.h"
+#include "cachemon_maps.skel.h"
 #include "cachemon/capture/grace.h"
 #include "cachemon/capture/probe_set.h"
 
+enum { PARTS_MAX = 4 };
+
+/* Programs that one thread loads. */
+struct probe_part {
+	struct bpf_object *obj;
+	int err; /* of loading it */
+};
+
 struct probe_set {
-	struct cachemon_bpf *skel;
+	struct cachemon_maps_bpf *skel;
+	struct probe_part parts[PARTS_MAX];
+	size_t nr_parts;
 	struct bpf_link *links[ROLE_NR];
 	const struct probe_plan *plan;
 	struct grace grace;
@@ -32,6 +43,13 @@ struct probe_set {
 
 /* The plan's choice for a role; NULL: nothing to load or attach. */
 const struct probe_choice *probe_set_choice(const struct probe_set *set, enum probe_role role);
+/* Loads the maps, then the programs of the plan and those of every run. If the kernel refuses a
+ * program, its role gets the next candidate, and -EAGAIN asks for another try with a new object. */
+int probe_set_load(struct probe_set *set, const struct kernel_caps *caps, struct probe_plan *plan,
+		   struct errtext *err);
+void probe_set_unload(struct probe_set *set);
+/* A program that is loaded, or NULL. */
+struct bpf_program *probe_set_program(struct probe_set *set, const char *name);
 /* 0 or -errno; 0 too if there is nothing to attach, or it is attached already. */
 int probe_set_attach_role(struct probe_set *set, enum probe_role role);
 /* Detaches it, and keeps the number of its missed runs. */

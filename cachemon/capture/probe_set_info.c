@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cachemon_bpf *probe_set_skeleton(struct probe_set *set)
+struct cachemon_maps_bpf *probe_set_skeleton(struct probe_set *set)
 {
 	return set->skel;
 }
@@ -93,7 +93,7 @@ int probe_set_run_stats(struct probe_set *set, enum probe_role role, uint64_t *r
 	uint32_t len = sizeof(info);
 	struct bpf_program *prog;
 
-	prog = c ? bpf_object__find_program_by_name(set->skel->obj, c->program) : NULL;
+	prog = c ? probe_set_program(set, c->program) : NULL;
 	if (!prog || bpf_program__fd(prog) < 0)
 		return -ENOENT;
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
@@ -167,14 +167,25 @@ static int add_program_missed(const struct bpf_program *prog, uint64_t *runs)
 	return len < end ? -ENOTSUP : 0;
 }
 
-static int all_missed(const struct probe_set *set, uint64_t *ret_runs)
+static int add_part_missed(const struct probe_part *part, uint64_t *runs)
 {
 	struct bpf_program *prog;
 
-	*ret_runs = set->links_missed;
-	bpf_object__for_each_program(prog, set->skel->obj)
+	bpf_object__for_each_program(prog, part->obj)
 	{
-		int r = bpf_program__fd(prog) < 0 ? 0 : add_program_missed(prog, ret_runs);
+		int r = bpf_program__fd(prog) < 0 ? 0 : add_program_missed(prog, runs);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int all_missed(const struct probe_set *set, uint64_t *ret_runs)
+{
+	*ret_runs = set->links_missed;
+	for (size_t i = 0; i < set->nr_parts; i++) {
+		int r = add_part_missed(&set->parts[i], ret_runs);
 
 		if (r)
 			return r;

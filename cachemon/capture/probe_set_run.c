@@ -154,7 +154,7 @@ static bool any_outstanding(const struct probe_set *set)
 
 int probe_set_reads(struct probe_set *set, bool on)
 {
-	struct cachemon_bpf *skel = set->skel;
+	struct cachemon_maps_bpf *skel = set->skel;
 	int r;
 
 	if (!probe_set_choice(set, ROLE_READ))
@@ -176,7 +176,7 @@ int probe_set_reads(struct probe_set *set, bool on)
 	if (!r && !any_outstanding(set))
 		return 0;
 	if (!r)
-		r = sweep_blocks(set, skel->progs.sweep_fates, NULL, 0);
+		r = sweep_blocks(set, probe_set_program(set, "sweep_fates"), NULL, 0);
 	/* Deletes that cleared a bit before the sweep have decremented it by then. */
 	if (!r)
 		r = probe_set_grace_period(set);
@@ -223,7 +223,7 @@ int probe_set_uncharged(struct probe_set *set, uint32_t slot, struct sweep_charg
 
 	*ret = (struct sweep_charges_args){.nr_cpus = set->nr_cpus, .slot = slot};
 	if (!sweeps_iterate(set))
-		r = run_program(set->skel->progs.sweep_charges, ret, sizeof(*ret));
+		r = run_program(probe_set_program(set, "sweep_charges"), ret, sizeof(*ret));
 	if (r)
 		*ret = (struct sweep_charges_args){0};
 	return r;
@@ -235,25 +235,26 @@ int probe_set_sweep_cells(struct probe_set *set, uint32_t generation)
 
 	if (sweeps_iterate(set))
 		return 0;
-	return run_program(set->skel->progs.sweep_cells, &args, sizeof(args));
+	return run_program(probe_set_program(set, "sweep_cells"), &args, sizeof(args));
 }
 
 int probe_set_sweep_names(struct probe_set *set, uint32_t which)
 {
 	struct sweep_names_args args = {.which = which};
-	struct cachemon_bpf *skel = set->skel;
+	struct cachemon_maps_bpf *skel = set->skel;
 
 	if (!sweeps_iterate(set))
-		return run_program(skel->progs.sweep_names, &args, sizeof(args));
+		return run_program(probe_set_program(set, "sweep_names"), &args, sizeof(args));
 	skel->bss->shared.sweep_arg = which;
-	return iterate_map(skel->progs.sweep_names, which == NAMES_OF_ALL      ? skel->maps.named
-						    : which == NAMES_OF_ROWS_A ? skel->maps.rows_a
-									       : skel->maps.rows_b);
+	return iterate_map(probe_set_program(set, "sweep_names"),
+			   which == NAMES_OF_ALL      ? skel->maps.named
+			   : which == NAMES_OF_ROWS_A ? skel->maps.rows_a
+						      : skel->maps.rows_b);
 }
 
 int probe_set_flip(struct probe_set *set, uint32_t *ret_generation)
 {
-	struct cachemon_bpf *skel = set->skel;
+	struct cachemon_maps_bpf *skel = set->skel;
 	uint32_t old = probe_set_move_epoch(set, 1);
 
 	skel->bss->shared.rows_used = 0;
@@ -268,7 +269,7 @@ int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
 	int r;
 
 	set->skel->bss->shared.sweep_sum = 0;
-	r = sweep_blocks(set, set->skel->progs.sweep_count, &sum, sizeof(sum));
+	r = sweep_blocks(set, probe_set_program(set, "sweep_count"), &sum, sizeof(sum));
 	if (!r)
 		*ret_pages = sum + set->skel->bss->shared.sweep_sum;
 	return r;
@@ -276,7 +277,7 @@ int probe_set_count_outstanding(struct probe_set *set, uint64_t *ret_pages)
 
 int probe_set_sweep_ended(struct probe_set *set)
 {
-	return run_program(set->skel->progs.sweep_ended, NULL, 0);
+	return run_program(probe_set_program(set, "sweep_ended"), NULL, 0);
 }
 
 static int sweep_ghosts(struct probe_set *set, bool drop)
@@ -285,7 +286,7 @@ static int sweep_ghosts(struct probe_set *set, bool drop)
 	int r;
 
 	set->skel->bss->shared.sweep_arg = drop;
-	r = sweep_blocks(set, set->skel->progs.sweep_ghosts, &args, sizeof(args));
+	r = sweep_blocks(set, probe_set_program(set, "sweep_ghosts"), &args, sizeof(args));
 
 	return r ? r : probe_set_grace_period(set);
 }

@@ -19,7 +19,7 @@ enum { PAGES_LEAST = 256 /* minimum of a useful sample */ };
 #define ASK_AGAIN_NS 1000000000ULL
 
 struct reference_ring {
-	struct cachemon_bpf *skel;
+	struct cachemon_maps_bpf *skel;
 	struct reference_sample *sample;
 	struct file_key file; /* file of the last record, and its seed */
 	uint64_t seed;
@@ -232,7 +232,7 @@ static bool is_counted(void *ctx, const struct sampled_page *p)
 }
 
 /* The count is invalid if the page state was full or had to drop ghosts. */
-static bool is_complete(const struct cachemon_bpf *skel)
+static bool is_complete(const struct cachemon_maps_bpf *skel)
 {
 	const struct loss_counts *losses = (const struct loss_counts *)&skel->bss->shared.losses;
 

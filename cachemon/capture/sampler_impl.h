@@ -17,7 +17,7 @@
 
 struct sampler {
 	struct probe_set *set;
-	struct cachemon_bpf *skel;
+	struct cachemon_maps_bpf *skel;
 	struct ring_buffer *ring;
 	struct reference_ring *references; /* NULL: the programs have none */
 	struct resolver *resolver;

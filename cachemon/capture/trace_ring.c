@@ -35,7 +35,7 @@ static int on_record(void *ctx, void *data, size_t size)
 int trace_ring_new(struct probe_set *set, struct traces *traces, struct ring_buffer *ring,
 		   struct trace_ring **ret)
 {
-	struct cachemon_bpf *skel = set->skel;
+	struct cachemon_maps_bpf *skel = set->skel;
 	struct trace_ring *r = calloc(1, sizeof(*r));
 	int err;
 
@@ -189,7 +189,7 @@ void trace_ring_tick(struct trace_ring *r)
 
 static void add_warm(struct trace_ring *r, const struct file_key *key)
 {
-	struct cachemon_bpf *skel = r->set->skel;
+	struct cachemon_maps_bpf *skel = r->set->skel;
 	struct traced value = {.state = TRACED_LIVE};
 
 	value.number = __atomic_add_fetch(&r->shared->numbers, 1, __ATOMIC_SEQ_CST);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachemon.skel.h"
+#include "cachemon_maps.skel.h"
 #include "cachemon/collector/exercise.h"
 #include "cachemon/base/clock.h"
 
@@ -264,7 +264,7 @@ static void cells_clear(const struct bpf_map *map, unsigned int cpus)
 
 static int hashes_clear(struct probe_set *set)
 {
-	const struct cachemon_bpf *skel = probe_set_skeleton(set);
+	const struct cachemon_maps_bpf *skel = probe_set_skeleton(set);
 	const struct bpf_map *const maps[] = {
 		skel->maps.rows_a,     skel->maps.rows_b,     skel->maps.seeds,
 		skel->maps.blocks,     skel->maps.advice,     skel->maps.named,
@@ -287,7 +287,7 @@ static int hashes_clear(struct probe_set *set)
  * the ring must forget them too. The run begins as if nothing had happened. */
 static int forget_counts(struct probe_set *set)
 {
-	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	struct cachemon_maps_bpf *skel = probe_set_skeleton(set);
 	unsigned int cpus = probe_set_cpus(set);
 	int r;
 
@@ -315,7 +315,7 @@ static int forget_counts(struct probe_set *set)
 int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	      struct calibration *ret)
 {
-	struct cachemon_bpf *skel = probe_set_skeleton(set);
+	struct cachemon_maps_bpf *skel = probe_set_skeleton(set);
 	int r;
 
 	for (int ev = 0; ev < EV_NR; ev++)

@@ -8,6 +8,7 @@
 #include "cachemon/db/db_open.h"
 #include "cachemon/db/db_rows.h"
 #include "migrations.h"
+#include "whole_schema.h"
 
 enum { OBJECTS_MAX = 128, NAME_SHOWN = 64 };
 
@@ -38,6 +39,11 @@ bool migration_at(size_t i, struct migration *ret)
 int migration_version(const struct migration *m)
 {
 	return (int)strtol(m->name, NULL, 10);
+}
+
+const char *schema_whole(void)
+{
+	return whole_schema[0].text;
 }
 
 /* The end of a comment, or p itself. */
@@ -150,6 +156,14 @@ static int make_reference(int version, struct objects *all)
 	sqlite3 *db = NULL;
 	int rc = db_open(NULL, DB_MEMORY, &db);
 
+	/* Nothing was added after the newest version, and everything after version 0. */
+	if (rc == SQLITE_OK && (version == SCHEMA_NEWEST || !version)) {
+		rc = sqlite3_exec(db, schema_whole(), NULL, NULL, NULL);
+		if (rc == SQLITE_OK)
+			rc = take_version(all, db, SCHEMA_NEWEST);
+		sqlite3_close(db);
+		return rc;
+	}
 	for (size_t i = 0; rc == SQLITE_OK && migration_at(i, &m); i++) {
 		struct migration next;
 		bool last = !migration_at(i + 1, &next);

@@ -23,6 +23,9 @@ struct migration {
 /* The i-th migration; false after the last. */
 bool migration_at(size_t i, struct migration *ret);
 int migration_version(const struct migration *m);
+/* All tables of the newest schema, for a new database: what the migrations create together, in a
+ * small part of their time. */
+const char *schema_whole(void);
 
 /* Compares with what the migrations up to the file's user_version create. Ignores a site's tables,
  * unless they have names of cachemon's or change cachemon's tables. An SQLite code; SQLITE_OK with

@@ -70,8 +70,19 @@ static int apply_migration(sqlite3 *db, const struct migration *m)
 	return rc;
 }
 
-int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
-		  struct errtext *err)
+static int apply_missing(sqlite3 *db, const struct migration *list, size_t nr, int64_t version)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < nr && rc == SQLITE_OK; i++)
+		if (migration_version(&list[i]) > version)
+			rc = apply_migration(db, &list[i]);
+	return rc;
+}
+
+/* whole creates at once what the list creates in a new database; NULL: there is no such text. */
+static int bring_up(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+		    const char *whole, struct errtext *err)
 {
 	int64_t version = 0;
 	int ret = check_version(db, path, list, nr, &version, err);
@@ -84,9 +95,11 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 		return store_fail(db, path, rc, "create the tables of", NULL, err);
 	/* Checked again with the lock: another writer may have migrated in the meantime. */
 	ret = check_version(db, path, list, nr, &version, err);
-	for (size_t i = 0; i < nr && !ret && rc == SQLITE_OK; i++)
-		if (migration_version(&list[i]) > version)
-			rc = apply_migration(db, &list[i]);
+	if (!ret && whole && !version)
+		rc = apply_migration(db,
+				     &(struct migration){.name = list[nr - 1].name, .text = whole});
+	else if (!ret)
+		rc = apply_missing(db, list, nr, version);
 	if (!ret && rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	if (!ret && rc != SQLITE_OK)
@@ -94,6 +107,12 @@ int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, s
 	if (!sqlite3_get_autocommit(db))
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return ret;
+}
+
+int migrate_apply(sqlite3 *db, const char *path, const struct migration *list, size_t nr,
+		  struct errtext *err)
+{
+	return bring_up(db, path, list, nr, NULL, err);
 }
 
 enum { BUILTIN_MAX = 64 };
@@ -131,5 +150,5 @@ int migrate_apply_builtin(sqlite3 *db, const char *path, struct errtext *err)
 {
 	struct migration list[BUILTIN_MAX];
 
-	return migrate_apply(db, path, list, builtin_list(list), err);
+	return bring_up(db, path, list, builtin_list(list), schema_whole(), err);
 }

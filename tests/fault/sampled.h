@@ -11,7 +11,7 @@
 
 #include "bpf/shared.h"
 
-#include "cachemon.skel.h"
+#include "cachemon_maps.skel.h"
 #include "cachemon/capture/sampler.h"
 #include "cachemon/plan/machine_plan.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LINK: collector plan account access */
 /*
- * The embedded objects, compared with the table and with each other. The skeleton of one build is
- * used for all, so programs, maps and the layout of variables must not differ.
+ * The embedded objects, compared with the table and with each other. One skeleton is used for all
+ * builds, so programs, maps and the layout of variables must not differ.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #include "cachemon/capture/probe_set.h"
 #include "cachemon/plan/probe_table.h"
 
-static struct bpf_object *objects[BUILD_NR];
+static struct bpf_object *objects[BUILD_NR], *maps[BUILD_NR];
 
 static int be_silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -37,7 +37,9 @@ static int open_all(void **state)
 		const void *bytes = probe_set_object(b, &size);
 
 		objects[b] = bpf_object__open_mem(bytes, size, NULL);
-		if (!objects[b])
+		bytes = probe_set_maps(b, &size);
+		maps[b] = bpf_object__open_mem(bytes, size, NULL);
+		if (!objects[b] || !maps[b])
 			return -1;
 	}
 	return 0;
@@ -45,8 +47,10 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-	for (int b = 0; b < BUILD_NR; b++)
+	for (int b = 0; b < BUILD_NR; b++) {
 		bpf_object__close(objects[b]);
+		bpf_object__close(maps[b]);
+	}
 	return 0;
 }
 
@@ -156,6 +160,15 @@ static const struct bpf_map *find_map(const struct bpf_object *obj, const char *
 	return NULL;
 }
 
+static void compare_map(const struct bpf_map *map, const struct bpf_map *other)
+{
+	assert_int_equal(bpf_map__type(map), bpf_map__type(other));
+	assert_int_equal(bpf_map__key_size(map), bpf_map__key_size(other));
+	assert_int_equal(bpf_map__value_size(map), bpf_map__value_size(other));
+	assert_int_equal(bpf_map__map_flags(map), bpf_map__map_flags(other));
+	assert_int_equal(bpf_map__max_entries(map), bpf_map__max_entries(other));
+}
+
 static void test_same_maps(void **state)
 {
 	const struct bpf_map *map, *other;
@@ -172,7 +185,6 @@ static void test_same_maps(void **state)
 			/* Tables made by the compiler, which user space does not access. */
 			if (!strcmp(map_ending(map), ".rodata"))
 				continue;
-			assert_int_equal(bpf_map__value_size(map), bpf_map__value_size(other));
 			/* The state of a task is in its task storage, or, in a build that cannot
 			 * use that, in a hash table. */
 			if (!strcmp(bpf_map__name(map), "tasks") && b == BUILD_BASIC) {
@@ -180,10 +192,31 @@ static void test_same_maps(void **state)
 				assert_int_equal(bpf_map__type(other), BPF_MAP_TYPE_HASH);
 				continue;
 			}
-			assert_int_equal(bpf_map__type(map), bpf_map__type(other));
-			assert_int_equal(bpf_map__key_size(map), bpf_map__key_size(other));
-			assert_int_equal(bpf_map__map_flags(map), bpf_map__map_flags(other));
-			assert_int_equal(bpf_map__max_entries(map), bpf_map__max_entries(other));
+			compare_map(map, other);
+		}
+	}
+}
+
+/* The maps that are created before the programs are exactly those that the programs use. */
+static void test_maps_of_programs(void **state)
+{
+	const struct bpf_map *map, *other;
+
+	for (int b = 0; b < BUILD_NR; b++) {
+		assert_null(bpf_object__next_program(maps[b], NULL));
+		bpf_object__for_each_map(map, maps[b])
+			assert_non_null(find_map(objects[b], map_ending(map)));
+		bpf_object__for_each_map(map, objects[b])
+		{
+			other = find_map(maps[b], map_ending(map));
+			if (!strcmp(map_ending(map), ".rodata")) {
+				assert_null(other);
+				continue;
+			}
+			if (!other)
+				fail_msg("build %s: %s is not created", build_name(b),
+					 bpf_map__name(map));
+			compare_map(map, other);
 		}
 	}
 }
@@ -231,36 +264,39 @@ static void compare_types(const struct btf *a, uint32_t ida, const struct btf *b
 	}
 }
 
+static void compare_variables(const struct btf *a, const struct btf *b, const char *section)
+{
+	const struct btf_type *sa = find_section(a, section), *sb = find_section(b, section);
+
+	assert_non_null(sa);
+	assert_non_null(sb);
+	assert_true(btf_vlen(sa) > 0);
+	assert_int_equal(sa->size, sb->size);
+	assert_int_equal(btf_vlen(sa), btf_vlen(sb));
+	for (uint32_t i = 0; i < btf_vlen(sa); i++) {
+		const struct btf_var_secinfo *va = &btf_var_secinfos(sa)[i];
+		const struct btf_var_secinfo *vb = &btf_var_secinfos(sb)[i];
+		const struct btf_type *na = btf__type_by_id(a, va->type);
+		const struct btf_type *nb = btf__type_by_id(b, vb->type);
+
+		assert_string_equal(btf__name_by_offset(a, na->name_off),
+				    btf__name_by_offset(b, nb->name_off));
+		assert_int_equal(va->offset, vb->offset);
+		assert_int_equal(va->size, vb->size);
+		assert_true(va->size > 0);
+		compare_types(a, na->type, b, nb->type, 0);
+	}
+}
+
 static void test_same_variables(void **state)
 {
 	static const char *const sections[] = {".bss", ".rodata.config"};
-	const struct btf *a = bpf_object__btf(objects[0]);
+	const struct btf *first = bpf_object__btf(objects[0]);
 
 	for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); s++) {
-		const struct btf_type *sa = find_section(a, sections[s]);
-
-		assert_non_null(sa);
-		assert_true(btf_vlen(sa) > 0);
-		for (int k = 1; k < BUILD_NR; k++) {
-			const struct btf *b = bpf_object__btf(objects[k]);
-			const struct btf_type *sb = find_section(b, sections[s]);
-
-			assert_non_null(sb);
-			assert_int_equal(sa->size, sb->size);
-			assert_int_equal(btf_vlen(sa), btf_vlen(sb));
-			for (uint32_t i = 0; i < btf_vlen(sa); i++) {
-				const struct btf_var_secinfo *va = &btf_var_secinfos(sa)[i];
-				const struct btf_var_secinfo *vb = &btf_var_secinfos(sb)[i];
-				const struct btf_type *na = btf__type_by_id(a, va->type);
-				const struct btf_type *nb = btf__type_by_id(b, vb->type);
-
-				assert_string_equal(btf__name_by_offset(a, na->name_off),
-						    btf__name_by_offset(b, nb->name_off));
-				assert_int_equal(va->offset, vb->offset);
-				assert_int_equal(va->size, vb->size);
-				assert_true(va->size > 0);
-				compare_types(a, na->type, b, nb->type, 0);
-			}
+		for (int b = 0; b < BUILD_NR; b++) {
+			compare_variables(first, bpf_object__btf(objects[b]), sections[s]);
+			compare_variables(first, bpf_object__btf(maps[b]), sections[s]);
 		}
 	}
 }
@@ -303,8 +339,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builds_differ),	  cmocka_unit_test(test_rows_are_programs),
 		cmocka_unit_test(test_programs_are_rows), cmocka_unit_test(test_same_programs),
-		cmocka_unit_test(test_same_maps),	  cmocka_unit_test(test_same_variables),
-		cmocka_unit_test(test_basic_operations),
+		cmocka_unit_test(test_same_maps),	  cmocka_unit_test(test_maps_of_programs),
+		cmocka_unit_test(test_same_variables),	  cmocka_unit_test(test_basic_operations),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

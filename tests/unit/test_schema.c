@@ -54,6 +54,23 @@ static int close_schema(void **state)
 	return sqlite3_close(*state);
 }
 
+/* The database as a script, in the order in which its objects were made. */
+static char *dump(sqlite3 *db)
+{
+	sqlite3_str *text = sqlite3_str_new(NULL);
+	sqlite3_stmt *stmt = NULL;
+
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL "
+					    "AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
+					    -1, &stmt, NULL),
+			 SQLITE_OK);
+	while (sqlite3_step(stmt) == SQLITE_ROW)
+		sqlite3_str_appendf(text, "\n%s;\n", sqlite3_column_text(stmt, 0));
+	assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+	return sqlite3_str_finish(text);
+}
+
 static int64_t ask_int(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -64,6 +81,38 @@ static int64_t ask_int(sqlite3 *db, const char *sql)
 	value = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return value;
+}
+
+/* A new database gets the same tables from one script. */
+static void test_whole_is_the_migrations(void **state)
+{
+	const char *path = SOURCE_DIR "/sql/schema.sql";
+	sqlite3 *migrated = *state, *whole = NULL;
+	char *want = dump(migrated), *have;
+
+	if (getenv("UPDATE_GOLDEN")) {
+		FILE *f = fopen(path, "we");
+
+		assert_non_null(f);
+		fprintf(f,
+			"-- SPDX-License-Identifier: BSD-2-Clause\n"
+			"-- Written by tests/unit/test_schema.c from the migrations: do not "
+			"change.\n\n"
+			"PRAGMA application_id = %d;\n%s",
+			STORE_APPLICATION_ID, want);
+		assert_int_equal(fclose(f), 0);
+	}
+	assert_int_equal(sqlite3_open(":memory:", &whole), SQLITE_OK);
+	assert_int_equal(apply(whole, path), 0);
+	have = dump(whole);
+	assert_string_equal(have, want);
+	assert_true(ask_int(whole, "PRAGMA application_id") ==
+		    ask_int(migrated, "PRAGMA application_id"));
+	/* The script has no rows, so the migrations may not insert any. */
+	assert_int_equal(sqlite3_total_changes(migrated), 0);
+	sqlite3_free(have);
+	sqlite3_free(want);
+	sqlite3_close(whole);
 }
 
 /* All counters, in order, are the last columns of the table: none more, none less. */
@@ -159,6 +208,8 @@ static void test_foreign_keys_have_indexes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_whole_is_the_migrations, open_schema,
+						close_schema),
 		cmocka_unit_test_setup_teardown(test_counters_are_the_columns, open_schema,
 						close_schema),
 		cmocka_unit_test_setup_teardown(test_counts_cannot_be_negative, open_schema,
