@@ -164,19 +164,6 @@ static void complain(struct node *n, struct job *j, int r, const struct errtext 
 	j->complained = r;
 }
 
-/* Reads the mounts: whether the cgroup is in the hierarchy that limits memory. */
-static bool limits_memory(const struct selector *s)
-{
-	struct mountinfo mounts;
-	bool does;
-
-	if (mountinfo_read("/proc/self/mountinfo", &mounts))
-		return false;
-	does = cgroup_limits_memory(&mounts, &s->cgroup);
-	mountinfo_free(&mounts);
-	return does;
-}
-
 static uint64_t now_realtime_ns(void)
 {
 	struct timespec t;
@@ -191,19 +178,20 @@ static void clock_begin(struct job *j)
 	j->start_ns = j->last_ns = clock_now_ns();
 }
 
-static int job_open(struct node *n, struct job *j, struct errtext *err)
+static int job_open(struct node *n, struct job *j, const struct mountinfo *mounts,
+		    struct errtext *err)
 {
 	const struct ledger_limits limits = job_limits();
 
 	if (ledger_new(&limits, &j->ledger))
 		return errtext_set(err, -ENOMEM, "out of memory");
-	j->limits_memory = limits_memory(&j->selector);
+	j->limits_memory = cgroup_limits_memory(mounts, &j->selector.cgroup);
 	/* Without it there are no facts of the machine. */
 	if (!machine_facts_new("", n->caps.page_size, &j->machine)) {
 		if (j->limits_memory)
-			machine_facts_of_cgroup(j->machine, &j->selector.cgroup);
+			machine_facts_of_cgroup(j->machine, mounts, &j->selector.cgroup);
 		else if (j->selector.pid)
-			machine_facts_of_process(j->machine, j->selector.pid);
+			machine_facts_of_process(j->machine, mounts, j->selector.pid);
 	}
 	return store_open_beside(n->anchor, &j->store, err);
 }
@@ -265,11 +253,11 @@ static void apply_announced(struct node *n, struct selector *s)
 }
 
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_id, struct errtext *err)
+		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id, struct errtext *err)
 {
 	struct job j = {.selector = *selector};
 	uint32_t slot = 0;
-	int r = job_open(n, &j, err);
+	int r = job_open(n, &j, mounts, err);
 
 	memset(selector, 0, sizeof(*selector));
 	selector->cgroup.fd = -1;
