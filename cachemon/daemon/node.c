@@ -209,15 +209,22 @@ static bool is_named(const struct selector_identity *i, const char *name)
 	return !name_of(i, &own) && !strcmp(own, name);
 }
 
+/* "": not given. 0 or -ENOMEM. */
+static int set_text(char **text, const char *now)
+{
+	return !*now || text_replace(text, now) || (*text && !strcmp(*text, now)) ? 0 : -ENOMEM;
+}
+
 /* Root is trusted, unlike the environment of the job. */
-static void apply(struct selector *s, const struct node_request *begin)
+static int apply(struct selector *s, const struct node_request *begin, struct errtext *err)
 {
 	if (begin->uid >= 0)
 		s->uid = begin->uid;
-	if (*begin->name)
-		text_replace(&s->identity.job_name, begin->name);
-	if (*begin->partition)
-		text_replace(&s->identity.partition, begin->partition);
+	if (set_text(&s->identity.job_name, begin->name) ||
+	    set_text(&s->identity.partition, begin->partition))
+		return errtext_set(err, -ENOMEM,
+				   "out of memory: it has not the name that root announced");
+	return 0;
 }
 
 static struct job *find_named(struct node *n, const char *name)
@@ -235,8 +242,8 @@ int node_announce(struct node *n, const struct node_request *begin, struct errte
 	if (j && j->begun)
 		return errtext_set(err, -EEXIST, "the run of %s has begun", begin->job);
 	if (j)
-		apply(&j->selector, begin);
-	else if (announced_put(n->announced, begin, clock_now_ns()))
+		return apply(&j->selector, begin, err);
+	if (announced_put(n->announced, begin, clock_now_ns()))
 		return errtext_set(err, -ENOSPC, "%d jobs were announced and did not appear",
 				   ANNOUNCED_MAX);
 	return 0;
@@ -246,10 +253,15 @@ static void apply_announced(struct node *n, struct selector *s)
 {
 	_cleanup_free_ char *name = NULL;
 	struct node_request begin;
+	struct errtext why;
+	int r = name_of(&s->identity, &name);
 
-	if (!name_of(&s->identity, &name) &&
-	    announced_take(n->announced, name, clock_now_ns(), &begin))
-		apply(s, &begin);
+	if (r)
+		errtext_set(&why, r, "out of memory: the name that root announced is not known");
+	else if (announced_take(n->announced, name, clock_now_ns(), &begin))
+		r = apply(s, &begin, &why);
+	if (r)
+		n->o.complain(n->o.context, s->text, why.text);
 }
 
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,

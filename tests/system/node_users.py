@@ -30,6 +30,7 @@ ANSWER_S = 1
 ABSENT = "you have no such job on this node"
 
 
+NO_COPY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fault/no_copy.c")
 ADMINS = grp.getgrgid(1)
 
 
@@ -65,12 +66,12 @@ class Node:
         self.daemon = None
         self.directories = {}
 
-    def start(self, *options, db=None):
+    def start(self, *options, **how):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{self.number // 10}?\"]\n"
                     f"socket:\n  path: {self.socket}\n  admin_group: {ADMINS.gr_name}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options, db=db)
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options, **how)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
@@ -243,6 +244,22 @@ def begun_and_ended_by_root(world, stack):
     expect(world, world.tool.report(node.fetch(ALICE, 1))[1], lines_of(job.tally))
     equal("end again", list(node.ask({"request": "end", "job": node.name(1)})), ["error"])
     node.daemon.end()
+
+
+@part.case
+def announced_without_memory(world, stack):
+    """A name for which there is no memory is said, and the job is watched."""
+    library = world.tool.fresh(".so")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, NO_COPY], check=True)
+    node = Node(world, stack).start(env={"LD_PRELOAD": library, "NO_COPY_OF": "unlucky"})
+    equal("begin", node.ask({"request": "begin", "job": node.name(1), "name": "unlucky", "uid": ALICE}), {})
+    node.job(1, 0)
+    node.daemon.wait_runs(1)
+    equal("row", node.daemon.query("SELECT uid, job_name FROM job WHERE slot = 1"), [(ALICE, None)])
+    errors = node.daemon.end()
+    said = [line for line in errors.split("\n") if "announced" in line]
+    equal("lines", len(said), 1)
+    check(node.name(1).split(":")[1] in said[0] and "out of memory" in said[0], said[0])
 
 
 @part.case
