@@ -184,8 +184,8 @@ static int resolve_all(const struct options *o, struct selector *selectors, stru
 	return 0;
 }
 
-static int begin_all(const struct options *o, struct node *node, struct selector *selectors,
-		     struct errtext *err)
+static int begin_each(const struct options *o, struct node *node, struct selector *selectors,
+		      const struct mountinfo *mounts, struct errtext *err)
 {
 	for (unsigned int i = 0; i < o->nr_jobs; i++) {
 		struct cgroup_ref cgroup = selectors[i].cgroup;
@@ -195,11 +195,24 @@ static int begin_all(const struct options *o, struct node *node, struct selector
 
 		errtext_set(&text, 0, "watching %s", selectors[i].text);
 		cmd_say(text.text);
-		r = node_job_begin(node, &selectors[i], &cgroup, 1, &id, err);
+		r = node_job_begin(node, &selectors[i], &cgroup, 1, mounts, &id, err);
 		if (r)
 			return r;
 	}
 	return 0;
+}
+
+static int begin_all(const struct options *o, struct node *node, struct selector *selectors,
+		     struct errtext *err)
+{
+	struct mountinfo mounts;
+	int r = mountinfo_read("/proc/self/mountinfo", &mounts);
+
+	if (r)
+		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
+	r = begin_each(o, node, selectors, &mounts, err);
+	mountinfo_free(&mounts);
+	return r;
 }
 
 /* Whether jobs are left. */

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "cachemon/cmd/cmd.h"
+#include "cachemon/cmd/node_args.h"
 #include "cachemon/cmd/report_args.h"
+#include "cachemon/cmd/top_node.h"
 #include "cachemon/top/top.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/db/db_read.h"
@@ -40,11 +42,13 @@ static const struct option_spec options[] = {
 	OPTION("pid", OPT_PID, "N", VALUE_PID, "A process and its descendants"),
 	OPTION("cgroup", OPT_CGROUP, "PATH", VALUE_DIRECTORY,
 	       "A cgroup: v2, or v1 with memory, freezer, cpuset, cpuacct or pids"),
-	OPTION("job", OPT_JOB, "NAME", VALUE_JOB, "A job of this name"),
+	OPTION("job", OPT_JOB, "NAME", VALUE_JOB,
+	       "A job of this name. KIND:NAME where a daemon runs: your job, without recording"),
 	OPTION("interval", OPT_INTERVAL, "DUR", VALUE_DURATION,
 	       "Length of an interval (default: 1s); the first one is at most 250ms"),
 	OPTION("level", OPT_LEVEL, "cold|full|auto", VALUE_CHOICE,
 	       "Same as for watch (default: auto)"),
+	REPORT_ARGS_SOCKET,
 	OPTIONS_HEADING("How:"),
 	OPTION("rows", OPT_ROWS, "runs|jobs|directories|files|processes", VALUE_CHOICE,
 	       "Which table to show first"),
@@ -62,6 +66,7 @@ static const struct example examples[] = {
 	 "Show the run that is being recorded, else the last one; q quits, ? lists the keys"},
 	{"cachemon top --replay run.db", "Play a stored run from its start"},
 	{"cachemon top --batch --rows files --frames 1", "Print the files of the newest interval"},
+	{"cachemon top --job slurm:4711", "Show your job on a node with a daemon"},
 	{"sudo cachemon top --pid 4321", "Record a running process for this view only"},
 	{0},
 };
@@ -72,7 +77,9 @@ const struct verb_spec top_spec = {
 	.examples = examples,
 	.options = options,
 	.notes = "Reads the database that 'cachemon watch' writes, and needs no privileges for "
-		 "that. Press ? for the keys.",
+		 "that. Where the daemon of a node runs (cachemon daemon --config), it shows your "
+		 "jobs there, also without privileges: --job KIND:NAME, or without a name those "
+		 "that run, unless CACHEMON_DB is set. Press ? for the keys.",
 	.run = cmd_top,
 	.measures = true,
 };
@@ -118,13 +125,16 @@ static error_t parse_capture(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JOB:
 		add_selector(state, o, "--job", arg);
+		o->job = arg;
 		return 0;
 	case OPT_INTERVAL:
 		usage_interval(state, arg);
+		o->records = true;
 		add_watch(o, "--interval", arg);
 		return 0;
 	case OPT_LEVEL:
 		usage_level(state, arg);
+		o->records = true;
 		add_watch(o, "--level", arg);
 		return 0;
 	default:
@@ -139,10 +149,14 @@ static void check_options(struct argp_state *state, struct top_options *o)
 	if (o->has_selector && (o->db || o->run_given || o->replay))
 		usage_error(state, "give either a job to record or a stored run (--db, --run, "
 				   "--replay), not both");
-	if (o->nr_watch && !o->has_selector)
+	if (o->records && !o->has_selector)
 		usage_error(state, "--interval and --level need --pid, --cgroup or --job");
 	if (o->has_selector && !has_word(o, "--interval"))
 		add_watch(o, "--interval", one_second);
+	if (o->socket && (o->db || o->run_given || o->records ||
+			  (o->has_selector && (!o->job || !node_args_finds(o->job)))))
+		usage_error(state, "--socket is for jobs of the node's daemon: give --job "
+				   "KIND:NAME, or nothing for all of yours");
 	if (o->frames && !o->batch)
 		usage_error(state, "--frames needs --batch");
 }
@@ -155,6 +169,9 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 	size_t index = 0;
 
 	switch (key) {
+	case OPT_SOCKET:
+		o->socket = usage_name(state, "--socket", arg);
+		return 0;
 	case OPT_BATCH:
 		o->batch = true;
 		return 0;
@@ -172,6 +189,7 @@ static error_t parse_view(int key, char *arg, struct argp_state *state)
 			usage_reject(state, "--rows", arg,
 				     "runs, jobs, directories, files or processes");
 		o->level = (enum top_level)index;
+		o->level_given = true;
 		return 0;
 	default:
 		return parse_capture(key, arg, state);
@@ -224,40 +242,72 @@ static int find_run(sqlite3 *db, const struct top_options *o, int64_t *ret_run, 
 	return r;
 }
 
-static int show_database(const struct top_options *o, struct top_capture *capture, const char *path,
-			 int *ret_signal, struct errtext *err)
+/* The beginning of a session. */
+struct subject {
+	sqlite3 *db;
+	int64_t run_id;
+	enum top_level level;
+	const char *about;
+	struct top_capture *capture;
+	const struct top_feed *feed;
+};
+
+static int show_session(const struct top_options *o, const struct subject *what, int *ret_signal,
+			struct errtext *err)
 {
 	struct top_session s;
-	sqlite3 *db = NULL;
-	int64_t run_id = 0;
-	char about[128];
-	int r = db_read_open(path, &db, err);
+	int r;
 
-	if (r)
-		return r;
-	r = find_run(db, o, &run_id, about, sizeof(about), err);
 	/* Root can open databases that the invoker cannot; their content is read without root's
 	 * rights. */
-	if (!r && privileges_keep(0))
-		r = errtext_set(err, -EPERM, "cannot give up capabilities");
-	if (!r && top_session_begin(db, run_id, o->replay, &s))
-		r = errtext_set(err, -ENOMEM, "not enough memory");
-	if (r) {
-		sqlite3_close(db);
-		return r;
-	}
-	s.view.level = o->level;
+	if (privileges_keep(0))
+		return errtext_set(err, -EPERM, "cannot give up capabilities");
+	if (top_session_begin(what->db, what->run_id, o->replay, &s))
+		return errtext_set(err, -ENOMEM, "not enough memory");
+	s.feed = what->feed;
+	s.view.level = what->level;
 	if (o->sort)
 		top_view_sort(&s.view, o->sort);
 	if (o->batch) {
-		if (*about)
-			fprintf(stderr, "cachemon: %s\n", about);
-		r = top_batch(&s, o, capture, stdout, ret_signal, err);
+		if (*what->about)
+			fprintf(stderr, "cachemon: %s\n", what->about);
+		r = top_batch(&s, o, what->capture, stdout, ret_signal, err);
 	} else {
-		r = top_watch_screen(&s, o, capture, about, ret_signal, err);
+		r = top_watch_screen(&s, o, what->capture, what->about, ret_signal, err);
 	}
 	top_session_end(&s);
-	sqlite3_close(db);
+	return r;
+}
+
+static int show_database(const struct top_options *o, struct top_capture *capture, const char *path,
+			 int *ret_signal, struct errtext *err)
+{
+	char about[128];
+	struct subject what = {.level = o->level, .about = about, .capture = capture};
+	int r = db_read_open(path, &what.db, err);
+
+	if (r)
+		return r;
+	r = find_run(what.db, o, &what.run_id, about, sizeof(about), err);
+	if (!r)
+		r = show_session(o, &what, ret_signal, err);
+	sqlite3_close(what.db);
+	return r;
+}
+
+static int show_node(const struct top_options *o, struct top_node *n, int *ret_signal,
+		     struct errtext *err)
+{
+	const struct subject what = {
+		.db = node_feed_db(n->feed),
+		.run_id = n->run_id,
+		.level = top_node_many(n) && !o->level_given ? TOP_RUNS : o->level,
+		.about = n->about,
+		.feed = &n->source,
+	};
+	int r = show_session(o, &what, ret_signal, err);
+
+	top_node_end(n);
 	return r;
 }
 
@@ -275,6 +325,21 @@ static int show_stored(const struct top_options *o, int *ret_signal, struct errt
 	r = cmd_default_db(&inv, &path, err);
 	invoker_free(&inv);
 	return r ? r : show_database(o, NULL, path, ret_signal, err);
+}
+
+/* Whether the daemon of the node may have what is asked for. */
+static bool may_ask_node(const struct top_options *o)
+{
+	if (o->job)
+		return !o->records && node_args_finds(o->job);
+	return !o->has_selector && !o->db && !o->run_given && (o->socket || !getenv("CACHEMON_DB"));
+}
+
+/* Whether another source can be used after this failure of the daemon. Root can record a job that
+ * the daemon does not count. */
+static bool goes_on_without(const struct top_options *o, bool root, int failure)
+{
+	return !o->socket && (!o->job || root || failure != -EREMOTEIO);
 }
 
 static int show_captured(const struct top_options *o, struct top_capture *capture, int *ret_signal,
@@ -296,12 +361,15 @@ static void take_locale(void)
 }
 
 /* The viewer becomes the invoker before it reads a file or the terminal's description. */
-static int run_top(const struct top_options *o, struct top_capture *capture, int *ret_signal,
+static int run_top(const struct top_options *o, struct top_capture **capture, int *ret_signal,
 		   struct errtext *err)
 {
+	struct errtext ignored;
+	bool root = !geteuid();
+	struct top_node node;
 	int r = invoker_become(err);
 
-	if (!r && capture && privileges_keep(0))
+	if (!r && *capture && privileges_keep(0))
 		r = errtext_set(err, -EPERM, "cannot give up capabilities");
 	if (r)
 		return r;
@@ -311,8 +379,18 @@ static int run_top(const struct top_options *o, struct top_capture *capture, int
 		return errtext_set(err, -ENOTTY,
 				   "this terminal cannot show a full screen; "
 				   "'cachemon top --batch' writes text");
-	return capture ? show_captured(o, capture, ret_signal, err)
-		       : show_stored(o, ret_signal, err);
+	if (may_ask_node(o)) {
+		r = top_node_begin(o->socket, o->job, &node, err);
+		if (!r) {
+			top_capture_end(*capture, &ignored);
+			*capture = NULL;
+			return show_node(o, &node, ret_signal, err);
+		}
+		if (!goes_on_without(o, root, r))
+			return r;
+	}
+	return *capture ? show_captured(o, *capture, ret_signal, err)
+			: show_stored(o, ret_signal, err);
 }
 
 int cmd_top(int argc, char **argv)
@@ -328,7 +406,7 @@ int cmd_top(int argc, char **argv)
 	if (o.has_selector)
 		r = top_capture_fork(&o, &capture, &err);
 	if (!r)
-		r = run_top(&o, capture, &signal_seen, &err);
+		r = run_top(&o, &capture, &signal_seen, &err);
 	if (top_capture_end(capture, &end_err) && !r) {
 		err = end_err;
 		r = -EIO;

@@ -2,28 +2,51 @@
 #include "cachemon/cmd/node_args.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cachemon/base/cleanup.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_protocol.h"
+#include "cachemon/job/selector.h"
 
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err)
+bool node_args_finds(const char *job)
+{
+	enum selector_request request;
+	struct errtext ignored;
+	const char *name;
+
+	return !selector_of_job(job, &request, &name, &ignored) &&
+	       (request == SELECTOR_SLURM || request == SELECTOR_UNIT ||
+		request == SELECTOR_CONTAINER || request == SELECTOR_POD || request == SELECTOR_VM);
+}
+
+int node_args_socket(const char *socket, char **ret, struct errtext *err)
 {
 	struct node_config config;
 	int r = node_config_parse("", "", 0, &config, err);
 
-	if (!r)
-		r = node_client_ask(socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS, ret,
-				    err);
+	if (r)
+		return r;
+	*ret = strdup(socket ?: config.socket.path);
 	node_config_free(&config);
-	return r;
+	return *ret ? 0 : errtext_set(err, -ENOMEM, "out of memory");
+}
+
+int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
+		  struct errtext *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = node_args_socket(socket, &path, err);
+
+	return r ? r : node_client_ask(path, request, NODE_CLIENT_WAIT_MS, ret, err);
 }
 
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,
 			struct errtext *err)
 {
-	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1};
+	struct node_request request = {.verb = NODE_SNAPSHOT, .uid = -1, .since = -1};
 	char text[NODE_MESSAGE_MAX + 1];
 
 	if (strlen(job) > NODE_NAME_MAX)
@@ -34,10 +57,20 @@ static int ask_snapshot(const char *socket, const char *job, struct node_reply *
 	return node_args_ask(socket, text, ret, err);
 }
 
+/* At most a minute in all. */
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err)
 {
-	struct node_reply reply;
-	int r = ask_snapshot(socket, job, &reply, err);
+	unsigned int left_s = 60;
+	struct node_reply reply = {.fd = -1};
+	int r;
+
+	while ((r = ask_snapshot(socket, job, &reply, err)) == -EREMOTEIO && reply.retry_s &&
+	       reply.retry_s <= left_s) {
+		fprintf(stderr, "cachemon: too many rows were copied; waiting %u s\n",
+			reply.retry_s);
+		left_s -= reply.retry_s;
+		sleep(reply.retry_s);
+	}
 
 	if (!r && reply.fd < 0)
 		r = errtext_set(err, -EBADMSG, "the daemon's answer has no rows");

@@ -6,9 +6,15 @@
 #ifndef NODE_ARGS_H
 #define NODE_ARGS_H
 
+#include <stdbool.h>
+
 #include "cachemon/base/errtext.h"
 #include "cachemon/daemon/node_client.h"
 
+/* Whether it is KIND:NAME of a kind that a daemon finds. */
+bool node_args_finds(const char *job);
+/* The socket to use, to be freed; socket: NULL: the default one. */
+int node_args_socket(const char *socket, char **ret, struct errtext *err);
 /* socket: NULL: the default one. 0, or -errno with a text. */
 int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
 		  struct errtext *err);

@@ -10,7 +10,6 @@
 #include "advisor/rules/rule_set.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/node_args.h"
-#include "cachemon/job/selector.h"
 #include "cachemon/base/pager.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/base/text_builder.h"
@@ -99,22 +98,10 @@ static void parse_output(struct argp_state *state, char *arg, struct report_args
 	o->report.out_path = strcmp(arg, "-") ? usage_name(state, "-o", arg) : NULL;
 }
 
-/* The kinds of jobs that a daemon finds. */
-static bool is_node_job(const char *job)
-{
-	enum selector_request request;
-	struct errtext ignored;
-	const char *name;
-
-	return job && !selector_of_job(job, &request, &name, &ignored) &&
-	       (request == SELECTOR_SLURM || request == SELECTOR_UNIT ||
-		request == SELECTOR_CONTAINER || request == SELECTOR_POD || request == SELECTOR_VM);
-}
-
 /* The rows of such a job have no other run and no other watched job. */
 static void choose_source(struct argp_state *state, struct report_args *o)
 {
-	if (o->may_ask_node && !o->named && is_node_job(o->report.job)) {
+	if (o->may_ask_node && !o->named && o->report.job && node_args_finds(o->report.job)) {
 		o->node_job = o->report.job;
 		o->report.job = NULL;
 	}

@@ -109,30 +109,17 @@ void machine_facts_free(struct machine_facts *f)
 	free(f);
 }
 
-static int read_mounts(const struct machine_facts *f, struct mountinfo *ret)
+int machine_facts_of_cgroup(struct machine_facts *f, const struct mountinfo *mounts,
+			    const struct cgroup_ref *cgroup)
 {
-	char path[PATH_MAX];
+	const struct mount *m = cgroup_mount(mounts, cgroup->kind);
 
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", f->root);
-	return mountinfo_read(path, ret);
-}
-
-int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cgroup)
-{
-	struct mountinfo mounts;
-	const struct mount *m;
-	int r = read_mounts(f, &mounts);
-
-	if (r)
-		return r;
-	m = cgroup_mount(&mounts, cgroup->kind);
 	f->has_cgroup = m && strlen(cgroup->dir) < sizeof(f->cgroup.dir);
 	if (f->has_cgroup) {
 		f->cgroup.kind = cgroup->kind;
 		snprintf(f->cgroup.dir, sizeof(f->cgroup.dir), "%s", cgroup->dir);
 		snprintf(f->cgroup.top, sizeof(f->cgroup.top), "%s", m->point);
 	}
-	mountinfo_free(&mounts);
 	if (f->has_cgroup)
 		job_oom_look(&f->oom, &f->cgroup);
 	return f->has_cgroup ? 0 : -ENOENT;
@@ -146,22 +133,39 @@ static unsigned long long started(const struct machine_facts *f, pid_t pid)
 	return proctree_started(proc, pid);
 }
 
-int machine_facts_of_process(struct machine_facts *f, pid_t pid)
+/* Whether the process is in other cgroups than at the last call; true if that is unknown. */
+static bool has_moved(struct machine_facts *f)
 {
-	struct mountinfo mounts;
-	int r = read_mounts(f, &mounts);
+	char *now = machine_text(f, "/proc/%d/cgroup", (int)f->pid);
+	bool moved = !now || !f->pid_cgroups || strcmp(now, f->pid_cgroups) != 0;
 
-	if (r)
-		return r;
-	if (f->pid != pid)
+	free(f->pid_cgroups);
+	f->pid_cgroups = now;
+	return moved;
+}
+
+/* Tried again with the next sample. */
+static int try_again(struct machine_facts *f, int r)
+{
+	free(f->pid_cgroups);
+	f->pid_cgroups = NULL;
+	return r;
+}
+
+int machine_facts_of_process(struct machine_facts *f, const struct mountinfo *mounts, pid_t pid)
+{
+	int r;
+
+	if (f->pid != pid) {
+		f->pid = pid;
 		f->pid_started = started(f, pid);
-	r = job_limit_cgroup(f->root, &mounts, pid, &f->cgroup);
+		has_moved(f);
+	}
+	r = job_limit_cgroup(f->root, mounts, pid, &f->cgroup);
 	f->has_cgroup = !r;
-	f->pid = pid;
-	mountinfo_free(&mounts);
 	if (!r)
 		job_oom_look(&f->oom, &f->cgroup);
-	return r;
+	return r ? try_again(f, r) : 0;
 }
 
 /* A partition uses the queue of its disk. */
@@ -224,15 +228,21 @@ static void device_read(const struct machine_facts *f, const struct sample_files
 					    : d->max_sectors_kb * 1024 / (int64_t)f->page_size;
 }
 
-/* Whether the process is in other cgroups than at the last call; true if that is unknown. */
-static bool has_moved(struct machine_facts *f)
+/* In a cgroup that may have been mounted since. */
+static void follow_process(struct machine_facts *f)
 {
-	char *now = machine_text(f, "/proc/%d/cgroup", (int)f->pid);
-	bool moved = !now || !f->pid_cgroups || strcmp(now, f->pid_cgroups) != 0;
+	struct mountinfo mounts;
+	char path[PATH_MAX];
+	int r;
 
-	free(f->pid_cgroups);
-	f->pid_cgroups = now;
-	return moved;
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", f->root);
+	r = mountinfo_read(path, &mounts);
+	if (r) {
+		try_again(f, r);
+		return;
+	}
+	machine_facts_of_process(f, &mounts, f->pid);
+	mountinfo_free(&mounts);
 }
 
 const struct sample_machine *
@@ -247,11 +257,8 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 	/* The process may have been moved; if it has ended, its last cgroup stays. */
 	if (f->pid && started(f, f->pid) != f->pid_started)
 		f->pid = 0;
-	if (f->pid && has_moved(f) && machine_facts_of_process(f, f->pid)) {
-		/* Tried again with the next sample. */
-		free(f->pid_cgroups);
-		f->pid_cgroups = NULL;
-	}
+	if (f->pid && has_moved(f))
+		follow_process(f);
 	if (f->has_cgroup || *f->cgroup.dir)
 		job_limit_read(&f->cgroup, &m->limit);
 	if (*f->cgroup.dir) {

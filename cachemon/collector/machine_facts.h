@@ -19,9 +19,11 @@ struct machine_facts;
 int machine_facts_new(const char *root, uint64_t page_size, struct machine_facts **ret);
 void machine_facts_free(struct machine_facts *f);
 
-/* The owner of the limit: a cgroup, or a process, which is in one; neither: no owner. */
-int machine_facts_of_cgroup(struct machine_facts *f, const struct cgroup_ref *cgroup);
-int machine_facts_of_process(struct machine_facts *f, pid_t pid);
+/* The owner of the limit: a cgroup, or a process, which is in one; neither: no owner. mounts: those
+ * of now. */
+int machine_facts_of_cgroup(struct machine_facts *f, const struct mountinfo *mounts,
+			    const struct cgroup_ref *cgroup);
+int machine_facts_of_process(struct machine_facts *f, const struct mountinfo *mounts, pid_t pid);
 
 /* The present state, with the devices of these filesystems; borrowed until the next call. */
 const struct sample_machine *

@@ -21,18 +21,20 @@ struct follow {
 	bool again;  /* jobs that wait are tried */
 };
 
-static int resolve(const struct discover_job *job, struct selector *ret, struct errtext *err)
+static int begin(struct follow *f, struct discover_job *job, const struct mountinfo *mounts,
+		 struct selector *selector, struct errtext *ret_text, struct errtext *err)
 {
-	struct selector_places places = {.proc_root = "/proc"};
-	struct mountinfo mounts;
-	int r = mountinfo_read("/proc/self/mountinfo", &mounts);
+	const struct selector_places places = {.proc_root = "/proc", .mounts = mounts};
+	uint32_t id = 0;
+	int r = selector_of_cgroups(&places, job->kind, job->id, job->name, job->cgroups,
+				    job->nr_cgroups, selector, err);
 
 	if (r)
-		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
-	places.mounts = &mounts;
-	r = selector_of_cgroups(&places, job->kind, job->id, job->name, job->cgroups,
-				job->nr_cgroups, ret, err);
-	mountinfo_free(&mounts);
+		return r;
+	errtext_set(ret_text, 0, "watching %s", selector->text);
+	r = node_job_begin(f->node, selector, job->cgroups, job->nr_cgroups, mounts, &id, err);
+	if (!r)
+		job->data = id;
 	return r;
 }
 
@@ -40,20 +42,20 @@ static void on_appeared(void *arg, struct discover_job *job)
 {
 	struct selector selector = {.cgroup.fd = -1};
 	struct follow *f = arg;
+	struct mountinfo mounts;
 	struct errtext err, text;
-	uint32_t id = 0;
-	int r = resolve(job, &selector, &err);
+	int r = mountinfo_read("/proc/self/mountinfo", &mounts);
 
-	if (!r) {
-		errtext_set(&text, 0, "watching %s", selector.text);
-		r = node_job_begin(f->node, &selector, job->cgroups, job->nr_cgroups, &id, &err);
+	if (r) {
+		errtext_set(&err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
+	} else {
+		r = begin(f, job, &mounts, &selector, &text, &err);
+		mountinfo_free(&mounts);
 	}
 	f->waits |= r == -ENOSPC;
 	if (r)
 		errtext_set(&text, r, "%s:%s is not watched: %s", find_kind_name(job->kind),
 			    job->id, err.text);
-	else
-		job->data = id;
 	selector_free(&selector);
 	if (!r || !f->again)
 		f->say(text.text);

@@ -19,6 +19,7 @@
 #include "cachemon/access/invoker.h"
 #include "cachemon/access/privileges.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/pass_fd.h"
 #include "cachemon/base/process.h"
 #include "cachemon/daemon/metrics_server.h"
 
@@ -161,25 +162,6 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-static int send_file(int channel, int fd, const struct lengths *lengths)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec io = {.iov_base = (void *)lengths, .iov_len = sizeof(*lengths)};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-
-	control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
-					.cmsg_level = SOL_SOCKET,
-					.cmsg_type = SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	return sendmsg(channel, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 int metrics_http_publish(struct metrics_http *h, const struct metrics_texts *texts,
 			 struct errtext *err)
 {
@@ -190,7 +172,8 @@ int metrics_http_publish(struct metrics_http *h, const struct metrics_texts *tex
 	if (!r)
 		r = write_all(fd, texts->open, texts->open_len);
 	if (!r)
-		r = send_file(h->channel, fd, &lengths);
+		r = pass_fd_send(h->channel, &lengths, sizeof(lengths), fd,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (!r || r == -EAGAIN)
 		return 0;
 	return r == -EPIPE || r == -ECONNRESET
@@ -216,25 +199,15 @@ static int read_text(int fd, uint64_t from, uint64_t len, char **ret)
 
 int metrics_http_receive(int channel, struct metrics_texts *ret)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
 	struct lengths lengths;
-	struct iovec io = {.iov_base = &lengths, .iov_len = sizeof(lengths)};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(channel, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	_cleanup_close_ int fd = -1;
+	ssize_t n = pass_fd_receive(channel, &lengths, sizeof(lengths), MSG_DONTWAIT, &fd);
 	int r;
 
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
-	if (n != sizeof(lengths) || control.head.cmsg_type != SCM_RIGHTS)
+	if (n == -EAGAIN || n == -EINTR)
+		return -EAGAIN;
+	if (n != sizeof(lengths) || fd < 0)
 		return -EPIPE;
-	memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
 	memset(ret, 0, sizeof(*ret));
 	r = read_text(fd, 0, lengths.text, &ret->text);
 	if (!r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/daemon/node.h"
+#include "cachemon/daemon/node_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,54 +7,10 @@
 #include <time.h>
 
 #include "cachemon/access/mountinfo.h"
-#include "cachemon/account/ledger.h"
-#include "cachemon/account/passes.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
 #include "cachemon/base/text_builder.h"
-#include "cachemon/base/vec.h"
 #include "cachemon/capture/map_memory.h"
-#include "cachemon/capture/sampler_slots.h"
-#include "cachemon/collector/machine_facts.h"
-#include "cachemon/daemon/announced.h"
-#include "cachemon/plan/machine_plan.h"
-#include "cachemon/run/run_describe.h"
-#include "cachemon/store/store.h"
-
-struct job {
-	struct selector selector; /* .text NULL: the slot has no job */
-	uint32_t id;
-	bool limits_memory;
-	struct ledger *ledger;
-	struct store *store;
-	struct machine_facts *machine; /* NULL: there was no memory for it */
-	uint64_t started_ns;	       /* CLOCK_REALTIME, the moment of start_ns */
-	uint64_t start_ns, last_ns;    /* CLOCK_MONOTONIC */
-	bool begun, last;
-	bool written; /* its end, if the batch succeeds */
-	bool complained;
-};
-
-/* Ended jobs whose rows could not be written yet: a disk may be full for a while. */
-enum { ENDING_MAX = 1024 };
-
-struct node {
-	struct node_options o;
-	struct kernel_caps caps;
-	struct probe_plan plan;
-	struct probe_set *set;
-	struct sampler *sampler;
-	struct store *anchor;	     /* keeps the database open while no job runs */
-	struct retention *retention; /* NULL: all runs are kept */
-	struct retention_clock ages;
-	struct job *jobs; /* by slot; the first is unused */
-	struct job *ending;
-	size_t nr_ending, max_ending;
-	struct announced *announced;
-	uint32_t begun; /* jobs so far */
-	uint64_t sampled_ns;
-	bool hurry; /* root ended a job */
-};
 
 /* Between two samples, however many jobs root ends. */
 #define HURRY_NS UINT64_C(250000000)
@@ -152,7 +108,7 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 	return 0;
 }
 
-static void job_free(struct job *j)
+void node_job_free(struct job *j)
 {
 	machine_facts_free(j->machine);
 	ledger_free(j->ledger);
@@ -160,26 +116,6 @@ static void job_free(struct job *j)
 		store_close(j->store);
 	selector_free(&j->selector);
 	memset(j, 0, sizeof(*j));
-}
-
-static void complain(struct node *n, struct job *j, int r, const struct errtext *err)
-{
-	if (r && !j->complained)
-		n->o.complain(n->o.context, j->selector.text, err->text);
-	j->complained = r;
-}
-
-/* Reads the mounts: whether the cgroup is in the hierarchy that limits memory. */
-static bool limits_memory(const struct selector *s)
-{
-	struct mountinfo mounts;
-	bool does;
-
-	if (mountinfo_read("/proc/self/mountinfo", &mounts))
-		return false;
-	does = cgroup_limits_memory(&mounts, &s->cgroup);
-	mountinfo_free(&mounts);
-	return does;
 }
 
 static uint64_t now_realtime_ns(void)
@@ -196,19 +132,20 @@ static void clock_begin(struct job *j)
 	j->start_ns = j->last_ns = clock_now_ns();
 }
 
-static int job_open(struct node *n, struct job *j, struct errtext *err)
+static int job_open(struct node *n, struct job *j, const struct mountinfo *mounts,
+		    struct errtext *err)
 {
 	const struct ledger_limits limits = job_limits();
 
 	if (ledger_new(&limits, &j->ledger))
 		return errtext_set(err, -ENOMEM, "out of memory");
-	j->limits_memory = limits_memory(&j->selector);
+	j->limits_memory = cgroup_limits_memory(mounts, &j->selector.cgroup);
 	/* Without it there are no facts of the machine. */
 	if (!machine_facts_new("", n->caps.page_size, &j->machine)) {
 		if (j->limits_memory)
-			machine_facts_of_cgroup(j->machine, &j->selector.cgroup);
+			machine_facts_of_cgroup(j->machine, mounts, &j->selector.cgroup);
 		else if (j->selector.pid)
-			machine_facts_of_process(j->machine, j->selector.pid);
+			machine_facts_of_process(j->machine, mounts, j->selector.pid);
 	}
 	return store_open_beside(n->anchor, &j->store, err);
 }
@@ -226,15 +163,22 @@ static bool is_named(const struct selector_identity *i, const char *name)
 	return !name_of(i, &own) && !strcmp(own, name);
 }
 
+/* "": not given. 0 or -ENOMEM. */
+static int set_text(char **text, const char *now)
+{
+	return !*now || text_replace(text, now) || (*text && !strcmp(*text, now)) ? 0 : -ENOMEM;
+}
+
 /* Root is trusted, unlike the environment of the job. */
-static void apply(struct selector *s, const struct node_request *begin)
+static int apply(struct selector *s, const struct node_request *begin, struct errtext *err)
 {
 	if (begin->uid >= 0)
 		s->uid = begin->uid;
-	if (*begin->name)
-		text_replace(&s->identity.job_name, begin->name);
-	if (*begin->partition)
-		text_replace(&s->identity.partition, begin->partition);
+	if (set_text(&s->identity.job_name, begin->name) ||
+	    set_text(&s->identity.partition, begin->partition))
+		return errtext_set(err, -ENOMEM,
+				   "out of memory: it has not the name that root announced");
+	return 0;
 }
 
 static struct job *find_named(struct node *n, const char *name)
@@ -252,8 +196,8 @@ int node_announce(struct node *n, const struct node_request *begin, struct errte
 	if (j && j->begun)
 		return errtext_set(err, -EEXIST, "the run of %s has begun", begin->job);
 	if (j)
-		apply(&j->selector, begin);
-	else if (announced_put(n->announced, begin, clock_now_ns()))
+		return apply(&j->selector, begin, err);
+	if (announced_put(n->announced, begin, clock_now_ns()))
 		return errtext_set(err, -ENOSPC, "%d jobs were announced and did not appear",
 				   ANNOUNCED_MAX);
 	return 0;
@@ -263,18 +207,23 @@ static void apply_announced(struct node *n, struct selector *s)
 {
 	_cleanup_free_ char *name = NULL;
 	struct node_request begin;
+	struct errtext why;
+	int r = name_of(&s->identity, &name);
 
-	if (!name_of(&s->identity, &name) &&
-	    announced_take(n->announced, name, clock_now_ns(), &begin))
-		apply(s, &begin);
+	if (r)
+		errtext_set(&why, r, "out of memory: the name that root announced is not known");
+	else if (announced_take(n->announced, name, clock_now_ns(), &begin))
+		r = apply(s, &begin, &why);
+	if (r)
+		n->o.complain(n->o.context, s->text, why.text);
 }
 
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_id, struct errtext *err)
+		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id, struct errtext *err)
 {
 	struct job j = {.selector = *selector};
 	uint32_t slot = 0;
-	int r = job_open(n, &j, err);
+	int r = job_open(n, &j, mounts, err);
 
 	memset(selector, 0, sizeof(*selector));
 	selector->cgroup.fd = -1;
@@ -284,7 +233,7 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 					cgroup_populated(&j.selector.cgroup), &slot, err);
 	}
 	if (r) {
-		job_free(&j);
+		node_job_free(&j);
 		return r;
 	}
 	apply_announced(n, &j.selector);
@@ -338,195 +287,6 @@ uint64_t node_due(const struct node *n)
 	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
 }
 
-static int describe(struct node *n, struct job *j, struct errtext *err)
-{
-	const struct run_facts facts = {
-		.caps = &n->caps,
-		.plan = &n->plan,
-		.level = LEVEL_FULL,
-		.started_ns = j->started_ns,
-		.interval_ns = n->o.interval_ns,
-		.map_bytes = probe_set_map_bytes(n->set),
-		.selector = &j->selector,
-		.uid = j->selector.uid,
-		.limits_memory = j->limits_memory,
-		.no_references = "not recorded while many jobs are watched at once",
-	};
-	struct run_description *description = run_describe(&facts);
-	int r = description ? store_begin(j->store, &description->run, err)
-			    : errtext_set(err, -ENOMEM, "out of memory");
-
-	free(description);
-	return r;
-}
-
-static void complete_sample(struct node *n, struct job *j, struct sample *s)
-{
-	struct counters sum = {};
-
-	s->start_ns = j->last_ns - j->start_ns;
-	s->duration_ns = s->end_ns - j->last_ns;
-	s->read_on_ns = s->duration_ns;
-	/* The cost of the programs is that of all jobs together. */
-	s->cost = (struct sample_cost){.cpu_ns = -1,
-				       .probe_cpu_ns = -1,
-				       .collector_cpu_ns = -1,
-				       .probe_ns_per_lookup = -1,
-				       .share_of_job_cpu = -1,
-				       .advice_calls_ns = -1,
-				       .budget = -1,
-				       .share = -1};
-	for (int i = 0; i < COST_PARTS; i++)
-		s->cost.part_ns[i] = -1;
-	if (j->machine)
-		s->machine = machine_facts_take(j->machine, s->filesystems, s->nr_filesystems);
-	for (size_t i = 0; i < s->nr_files; i++)
-		counters_add(&sum, s->files[i].c);
-	counters_add(&sum, s->rest[JOB_WATCHED]);
-	s->law_error_pages = llabs(counters_law_error(&sum));
-	ledger_apply(j->ledger, s);
-	s->passes.nr = 0;
-	passes_take(&s->passes, j->ledger, n->caps.page_size);
-	j->last_ns = s->end_ns;
-}
-
-/* Whether its run can begin now. */
-static void begin_run(struct node *n, struct job *j)
-{
-	struct errtext why;
-
-	if (!j->selector.text || j->begun)
-		return;
-	/* Its processes came after the cgroup. */
-	if (j->selector.uid < 0)
-		selector_find_user("/proc", &j->selector);
-	j->begun = !describe(n, j, &why);
-	complain(n, j, j->begun ? 0 : -EIO, &why);
-}
-
-static void unbegin(struct job *j)
-{
-	j->begun = j->begun && store_run_id(j->store);
-}
-
-static bool some_wait(const struct node *n)
-{
-	bool waits = n->nr_ending;
-
-	for (uint32_t slot = 1; slot <= n->o.jobs && !waits; slot++)
-		waits = n->jobs[slot].selector.text && !n->jobs[slot].begun;
-	return waits;
-}
-
-/* The rows of a run need its first one, and a batch has one call for each run. */
-static int begin_runs(struct node *n, struct errtext *err)
-{
-	int r;
-
-	if (!some_wait(n))
-		return 0;
-	store_batch_begin(n->anchor);
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
-		begin_run(n, &n->jobs[slot]);
-	for (size_t i = 0; i < n->nr_ending; i++)
-		begin_run(n, &n->ending[i]);
-	r = store_batch_end(n->anchor, err);
-	for (uint32_t slot = 1; r && slot <= n->o.jobs; slot++)
-		if (n->jobs[slot].selector.text)
-			unbegin(&n->jobs[slot]);
-	for (size_t i = 0; r && i < n->nr_ending; i++)
-		unbegin(&n->ending[i]);
-	return r;
-}
-
-/* Their slots are free. Without memory, or if too many wait, the job is given up. */
-static void take_ended(struct node *n)
-{
-	for (uint32_t slot = 1; slot <= n->o.jobs; slot++) {
-		struct job *j = &n->jobs[slot];
-
-		if (!j->last)
-			continue;
-		if (n->nr_ending == ENDING_MAX ||
-		    vec_reserve(n->ending, n->max_ending, n->nr_ending + 1)) {
-			n->o.complain(n->o.context, j->selector.text,
-				      "its last rows are lost: too many jobs wait to be written");
-			job_free(j);
-			continue;
-		}
-		n->ending[n->nr_ending++] = *j;
-		memset(j, 0, sizeof(*j));
-	}
-}
-
-static void forget_written(struct node *n)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < n->nr_ending; i++) {
-		if (n->ending[i].written)
-			job_free(&n->ending[i]);
-		else
-			n->ending[left++] = n->ending[i];
-	}
-	n->nr_ending = left;
-}
-
-/* Those that cannot be written now are tried again with the next sample. */
-static int end_runs(struct node *n, struct errtext *err)
-{
-	struct errtext why;
-	int r;
-
-	take_ended(n);
-	if (!n->nr_ending)
-		return 0;
-	store_batch_begin(n->anchor);
-	for (size_t i = 0; i < n->nr_ending; i++) {
-		struct job *j = &n->ending[i];
-		int e = j->begun ? store_end(j->store, j->ledger, &(struct store_end){0}, &why) : 0;
-
-		j->written = j->begun && !e;
-		if (j->begun)
-			complain(n, j, e, &why);
-	}
-	r = store_batch_end(n->anchor, err);
-	if (!r)
-		forget_written(n);
-	return r;
-}
-
-static int sample(struct node *n, bool last, struct errtext *err)
-{
-	const struct slot_sample *samples;
-	struct errtext why;
-	size_t nr, left = 0;
-	int taken, r, begun = begin_runs(n, err);
-
-	n->hurry = false;
-	n->sampled_ns = clock_now_ns();
-	/* Events that were read count, even after an error. */
-	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
-	store_batch_begin(n->anchor);
-	for (size_t i = 0; i < nr; i++) {
-		struct job *j = &n->jobs[samples[i].slot];
-		struct sample s = samples[i].sample;
-
-		complete_sample(n, j, &s);
-		j->last = samples[i].last || last;
-		left += !j->last;
-		node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger, &s,
-				  j->last);
-		if (j->begun)
-			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
-	}
-	r = store_batch_end(n->anchor, begun || taken ? &why : err);
-	r = begun ? begun : taken ? taken : r;
-	taken = end_runs(n, r ? &why : err);
-	node_metrics_publish(n->o.metrics, &n->plan, left);
-	return r ? r : taken;
-}
-
 /* Between two intervals, in at most a tenth of the time. */
 static int keep_policy(struct node *n, struct errtext *err)
 {
@@ -551,7 +311,7 @@ void node_retain(struct node *n, const struct retention_policy *policy)
 int node_sample(struct node *n, struct errtext *err)
 {
 	struct errtext why;
-	int r = sample(n, false, err), room = sampler_make_room(n->sampler), kept;
+	int r = runs_sample(n, false, err), room = sampler_make_room(n->sampler), kept;
 
 	if (!r && room)
 		r = errtext_set(err, room,
@@ -569,14 +329,14 @@ int node_free(struct node *n, struct errtext *err)
 	if (!n)
 		return 0;
 	if (n->sampler && n->jobs)
-		r = sample(n, true, err);
+		r = runs_sample(n, true, err);
 	sampler_free(n->sampler);
 	probe_set_free(n->set);
 	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)
 		if (n->jobs[slot].selector.text)
-			job_free(&n->jobs[slot]);
+			node_job_free(&n->jobs[slot]);
 	for (size_t i = 0; i < n->nr_ending; i++)
-		job_free(&n->ending[i]);
+		node_job_free(&n->ending[i]);
 	free(n->ending);
 	store_close(n->anchor);
 	retention_free(n->retention);

@@ -7,6 +7,7 @@
 #ifndef NODE_H
 #define NODE_H
 
+#include "cachemon/access/mountinfo.h"
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
 #include "cachemon/daemon/node_config.h"
@@ -46,10 +47,12 @@ void node_retain(struct node *n, const struct retention_policy *policy);
 
 /*
  * Takes the selector, which is a cgroup, even after a failure; cgroups: those of the job in all
- * hierarchies, the selector's among them, borrowed. -ENOSPC: there are as many jobs as possible.
+ * hierarchies, the selector's among them, borrowed; mounts: those of now. -ENOSPC: there are as
+ * many jobs as possible.
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
-		   size_t nr, uint32_t *ret_id, struct errtext *err);
+		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id,
+		   struct errtext *err);
 /* Whether another job can begin. */
 bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. Does nothing after that. */

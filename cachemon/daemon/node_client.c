@@ -13,6 +13,7 @@
 
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/pass_fd.h"
 
 #define ROWS_MAX ((off_t)1 << 32)
 
@@ -51,43 +52,28 @@ static int connect_to(const char *path, uint64_t until_ns, int *ret_fd, struct e
 	return 0;
 }
 
-/* One descriptor at most fits; the kernel closes others. */
 static int receive(int from, struct node_reply *ret)
 {
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} control;
-	struct iovec v = {ret->text, NODE_MESSAGE_MAX};
-	struct msghdr m = {.msg_iov = &v,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control.space)};
-	const struct cmsghdr *c;
-	ssize_t n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	ssize_t n = pass_fd_receive(from, ret->text, NODE_MESSAGE_MAX, 0, &ret->fd);
 
 	/* The daemon closed before it read the request; its answer comes after this error. */
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	if (n == -ECONNRESET)
+		n = pass_fd_receive(from, ret->text, NODE_MESSAGE_MAX, 0, &ret->fd);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	ret->text[n] = '\0';
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&ret->fd, CMSG_DATA(c), sizeof(int));
-	if (!n)
-		return -ECONNRESET;
-	return m.msg_flags & MSG_TRUNC ? -EMSGSIZE : 0;
+	return n ? 0 : -ECONNRESET;
 }
 
 /* An answer with the key "error" is one. */
-static int judge(const struct node_reply *reply, struct errtext *err)
+static int judge(struct node_reply *reply, struct errtext *err)
 {
 	cJSON *root = cJSON_Parse(reply->text);
 	const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+	double retry_s = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "retry_s"));
 	int e = 0;
 
+	reply->retry_s = retry_s >= 1 && retry_s <= 86400 ? (unsigned int)retry_s : 0;
 	if (!cJSON_IsObject(root))
 		e = errtext_set(err, -EBADMSG, "the daemon's answer is not JSON");
 	else if (cJSON_IsString(error))
@@ -96,27 +82,54 @@ static int judge(const struct node_reply *reply, struct errtext *err)
 	return e;
 }
 
-int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
-		    struct node_reply *ret, struct errtext *err)
+int node_client_send(const char *path, const char *request, unsigned int wait_ms, int *ret_fd,
+		     struct errtext *err)
 {
 	uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * 1000000;
 	_cleanup_close_ int fd = -1;
 	int e = connect_to(path, until_ns, &fd, err);
 
-	ret->fd = -1;
 	if (e)
 		return e;
 	/* A daemon that refuses the connection has answered already. */
-	if (limit(fd, SO_SNDTIMEO, until_ns) || limit(fd, SO_RCVTIMEO, until_ns) ||
+	if (limit(fd, SO_SNDTIMEO, until_ns) ||
 	    (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE))
 		return fail_at(err, -errno, path);
-	e = receive(fd, ret);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int hear_until(const char *path, int fd, uint64_t until_ns, struct node_reply *ret,
+		      struct errtext *err)
+{
+	int e;
+
+	ret->fd = -1;
+	e = limit(fd, SO_RCVTIMEO, until_ns) ? -errno : receive(fd, ret);
 	e = e ? fail_at(err, e, path) : judge(ret, err);
 	if (e && ret->fd >= 0) {
 		close(ret->fd);
 		ret->fd = -1;
 	}
 	return e;
+}
+
+int node_client_receive(const char *path, int fd, struct node_reply *ret, struct errtext *err)
+{
+	int e = hear_until(path, fd, 0, ret, err);
+
+	close(fd);
+	return e;
+}
+
+int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
+		    struct node_reply *ret, struct errtext *err)
+{
+	uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * 1000000;
+	_cleanup_close_ int fd = -1;
+	int e = node_client_send(path, request, wait_ms, &fd, err);
+
+	return e ? e : hear_until(path, fd, until_ns, ret, err);
 }
 
 static int map_sealed(int fd, struct db_image *ret)

@@ -93,7 +93,7 @@ static bool print(cJSON *root, char *to, size_t size)
 
 static void say_error(struct node_answer *ret, const char *text)
 {
-	node_answer_error(text, ret->text);
+	node_answer_error(text, 0, ret->text);
 }
 
 static void say_hello(struct node_answer *ret)
@@ -267,34 +267,38 @@ static uint64_t cpu_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int *ret_fd,
+/* since < 0: all of its rows. *ret_fd stays if there are no newer ones. */
+static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int64_t since, int *ret_fd,
 		    struct errtext *err)
 {
 	uint64_t from_ns = cpu_now_ns();
 	struct errtext why;
-	int fd = -1, r = store_copy_run(d->db, run_id, &fd, &why);
+	int fd = -1, r = since < 0 ? store_copy_run(d->db, run_id, &fd, &why)
+				   : store_copy_new(d->db, run_id, since, &fd, &why);
 
 	snapshots_pay(d->snapshots, uid, cpu_now_ns() - from_ns, clock_now_ns());
-	if (!r)
+	if (!r && fd >= 0)
 		r = snapshots_add(d->snapshots, uid, fd, ret_fd);
 	return r ? errtext_set(err, r, "cannot copy the rows of this job: %s", strerror(-r)) : 0;
 }
 
-static void give_snapshot(struct node_desk *d, const struct node_peer *peer, const char *job,
-			  struct node_answer *ret)
+static void give_snapshot(struct node_desk *d, const struct node_peer *peer,
+			  const struct node_request *request, struct node_answer *ret)
 {
 	struct found found = {.run_id = 0};
 	struct errtext err;
-	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &err);
+	uint64_t retry_s;
+	int r = snapshots_check(d->snapshots, peer->uid, clock_now_ns(), &retry_s, &err);
 
 	if (!r)
-		r = find_run(d, peer, job, &found, &err);
+		r = find_run(d, peer, request->job, &found, &err);
 	if (!r)
-		r = copy_run(d, peer->uid, found.run_id, &ret->fd, &err);
+		r = copy_run(d, peer->uid, found.run_id, request->since, &ret->fd, &err);
 	if (r)
-		say_error(ret, err.text);
+		node_answer_error(err.text, retry_s, ret->text);
 	else
-		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 "}", found.run_id);
+		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 ",\"state\":\"%s\"}",
+			 found.run_id, found.state);
 }
 
 static void begin_job(struct node_desk *d, const struct node_request *request,
@@ -329,7 +333,7 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 	else if (request->verb == NODE_JOBS)
 		say_jobs(d, peer, ret);
 	else if (request->verb == NODE_SNAPSHOT)
-		give_snapshot(d, peer, request->job, ret);
+		give_snapshot(d, peer, request, ret);
 	else if (request->verb == NODE_TOTALS)
 		say_totals(d, peer, request->job, ret);
 	else if (request->verb == NODE_BEGIN)

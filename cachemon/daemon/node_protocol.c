@@ -3,14 +3,15 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cachemon/base/escape.h"
 
-enum field { F_JOB, F_NAME, F_PARTITION, F_UID, F_NR };
+enum field { F_JOB, F_NAME, F_PARTITION, F_UID, F_SINCE, F_NR };
 
-static const char *const field_names[F_NR] = {"job", "name", "partition", "uid"};
+static const char *const field_names[F_NR] = {"job", "name", "partition", "uid", "since"};
 
 #define BIT(f) (1U << (f))
 
@@ -20,7 +21,7 @@ static const struct {
 } verbs[NODE_VERB_NR] = {
 	[NODE_HELLO] = {"hello", 0, 0},
 	[NODE_JOBS] = {"jobs", 0, 0},
-	[NODE_SNAPSHOT] = {"snapshot", BIT(F_JOB), BIT(F_JOB)},
+	[NODE_SNAPSHOT] = {"snapshot", BIT(F_JOB), BIT(F_JOB) | BIT(F_SINCE)},
 	[NODE_TOTALS] = {"totals", BIT(F_JOB), BIT(F_JOB)},
 	[NODE_BEGIN] = {"begin", BIT(F_JOB),
 			BIT(F_JOB) | BIT(F_NAME) | BIT(F_PARTITION) | BIT(F_UID)},
@@ -76,6 +77,17 @@ static int take_uid(const cJSON *item, int64_t *to, struct errtext *err)
 	return 0;
 }
 
+/* cJSON's numbers have 53 bits. */
+static int take_since(const cJSON *item, int64_t *to, struct errtext *err)
+{
+	double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
+
+	if (!(v >= 0 && v <= (double)(INT64_C(1) << 53)) || v != (double)(int64_t)v)
+		return REJECT("'since' must be the number of an interval");
+	*to = (int64_t)v;
+	return 0;
+}
+
 static int take_field(enum field f, const cJSON *item, struct node_request *q, struct errtext *err)
 {
 	switch (f) {
@@ -86,8 +98,10 @@ static int take_field(enum field f, const cJSON *item, struct node_request *q, s
 	case F_PARTITION:
 		return take_name(item, "partition", q->partition, err);
 	case F_UID:
-	default:
 		return take_uid(item, &q->uid, err);
+	case F_SINCE:
+	default:
+		return take_since(item, &q->since, err);
 	}
 }
 
@@ -145,7 +159,7 @@ static bool only_blanks(const char *s, const char *end)
 
 int node_request_parse(const char *text, size_t len, struct node_request *ret, struct errtext *err)
 {
-	struct node_request q = {.uid = -1};
+	struct node_request q = {.uid = -1, .since = -1};
 	const char *end = NULL;
 	cJSON *root;
 	int e;
@@ -177,9 +191,14 @@ int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX +
 		  add_text(root, field_names[F_JOB], q->job) &&
 		  add_text(root, field_names[F_NAME], q->name) &&
 		  add_text(root, field_names[F_PARTITION], q->partition);
+	char since[24];
 
 	if (ok && q->uid >= 0)
 		ok = cJSON_AddNumberToObject(root, field_names[F_UID], (double)q->uid);
+	/* cJSON prints numbers with 15 digits. */
+	snprintf(since, sizeof(since), "%" PRId64, q->since);
+	if (ok && q->since >= 0 && verbs[q->verb].takes & BIT(F_SINCE))
+		ok = cJSON_AddRawToObject(root, field_names[F_SINCE], since);
 	ok = ok && cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false);
 	cJSON_Delete(root);
 	return ok ? 0 : -ENOMEM;
@@ -190,9 +209,12 @@ bool node_may_see(const struct node_peer *peer, int64_t uid)
 	return peer->admin || (uid >= 0 && (int64_t)peer->uid == uid);
 }
 
-void node_answer_error(const char *text, char ret[NODE_MESSAGE_MAX + 1])
+void node_answer_error(const char *text, uint64_t retry_s, char ret[NODE_MESSAGE_MAX + 1])
 {
 	cJSON *root = cJSON_CreateObject();
+
+	if (retry_s)
+		cJSON_AddNumberToObject(root, "retry_s", (double)retry_s);
 
 	if (!cJSON_AddStringToObject(root, "error", text) ||
 	    !cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false))

@@ -8,6 +8,7 @@
  *   {"request": "hello"}                         versions of the daemon and of this
  *   {"request": "jobs"}                          the jobs that the caller may see
  *   {"request": "snapshot", "job": "slurm:14"}   the rows of a job
+ *   {"request": "snapshot", "job": "slurm:14", "since": 7012}   those after that interval
  *   {"request": "totals", "job": "slurm:14"}     its sums
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
  *   {"request": "end", "job": "slurm:14"}
@@ -44,6 +45,7 @@ struct node_request {
 	/* of a job that begins; "", -1: not given */
 	char name[NODE_NAME_MAX + 1], partition[NODE_NAME_MAX + 1];
 	int64_t uid;
+	int64_t since; /* an interval of a snapshot's job, or 0; -1: not given */
 };
 
 /* 0, -EINVAL or -ENOMEM, and a text for the client. *ret is complete or unchanged. */
@@ -61,7 +63,7 @@ struct node_peer {
 /* Whether they may see a job of that user; < 0: the job's user is unknown. */
 bool node_may_see(const struct node_peer *peer, int64_t uid);
 
-/* {"error": text} */
-void node_answer_error(const char *text, char ret[NODE_MESSAGE_MAX + 1]);
+/* {"error": text}, and the seconds after which to ask again, unless they are 0. */
+void node_answer_error(const char *text, uint64_t retry_s, char ret[NODE_MESSAGE_MAX + 1]);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/pass_fd.h"
 
 /* Places are shared by all users; root has more, because it reports the jobs. */
 enum { PLACES = 256, PLACES_OF_ROOT = 16, USERS = 512, BACKLOG = 64, EVENTS = 64 };
@@ -246,29 +247,14 @@ static bool read_peer(const struct node_server *s, int fd, struct node_peer *ret
 /* A client that does not read loses its answer. */
 static void send_answer(int to, const struct node_answer *a)
 {
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} control = {{0}};
-	struct iovec text = {(void *)a->text, strlen(a->text)};
-	struct msghdr m = {.msg_iov = &text, .msg_iovlen = 1};
-
-	if (a->fd >= 0) {
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &a->fd, sizeof(int));
-		m.msg_control = control.space;
-		m.msg_controllen = sizeof(control.space);
-	}
-	sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	pass_fd_send(to, a->text, strlen(a->text), a->fd, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void refuse(int fd, const char *text)
 {
 	struct node_answer a = {.fd = -1};
 
-	node_answer_error(text, a.text);
+	node_answer_error(text, 0, a.text);
 	send_answer(fd, &a);
 }
 

@@ -88,14 +88,16 @@ static void pay(struct payer *p, uint64_t cost_ns, uint64_t now_ns)
 }
 
 /* A second in advance is allowed, so that several small copies are possible at once. */
-static int refuse_time(const struct payer *p, uint64_t now_ns, struct errtext *err)
+static int refuse_time(const struct payer *p, uint64_t now_ns, uint64_t *ret_retry_s,
+		       struct errtext *err)
 {
 	uint64_t allowed_ns = now_ns + SECOND_NS;
 
 	if (p->until_ns <= allowed_ns)
 		return 0;
+	*ret_retry_s = (p->until_ns - allowed_ns + SECOND_NS - 1) / SECOND_NS;
 	return errtext_set(err, -EBUSY, "too many rows were copied; try again in %" PRIu64 " s",
-			   (p->until_ns - allowed_ns + SECOND_NS - 1) / SECOND_NS);
+			   *ret_retry_s);
 }
 
 static int refuse_memory(const struct snapshots *s, uid_t uid, struct errtext *err)
@@ -123,18 +125,20 @@ static int refuse_memory(const struct snapshots *s, uid_t uid, struct errtext *e
 	return 0;
 }
 
-int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, struct errtext *err)
+int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, uint64_t *ret_retry_s,
+		    struct errtext *err)
 {
 	const struct payer *p = find_payer(s, uid, now_ns);
 	int r;
 
+	*ret_retry_s = 0;
 	forget_closed(s);
 	if (!p)
 		return errtext_set(err, -EBUSY, "too many users copy rows; try again later");
 	r = refuse_memory(s, uid, err);
 	if (!r)
-		r = refuse_time(p, now_ns, err);
-	return r ? r : refuse_time(&s->all, now_ns, err);
+		r = refuse_time(p, now_ns, ret_retry_s, err);
+	return r ? r : refuse_time(&s->all, now_ns, ret_retry_s, err);
 }
 
 /* An open file of its own, which can only be read. */

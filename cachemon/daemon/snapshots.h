@@ -32,8 +32,10 @@ struct snapshots;
 struct snapshots *snapshots_new(void);
 void snapshots_free(struct snapshots *s);
 
-/* Whether the user may receive another one: 0, or -EBUSY with a text. */
-int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, struct errtext *err);
+/* Whether the user may receive another one: 0, or -EBUSY with a text. *ret_retry_s: the seconds
+ * after which that is known to be possible; 0: unknown. */
+int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, uint64_t *ret_retry_s,
+		    struct errtext *err);
 /* The CPU time of a copy, whether it succeeded or not. */
 void snapshots_pay(struct snapshots *s, uid_t uid, uint64_t cpu_ns, uint64_t now_ns);
 /* Takes file, even after a failure. *ret_fd: for the user. 0 or -errno. */

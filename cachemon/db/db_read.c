@@ -243,16 +243,18 @@ int db_read_open(const char *path, sqlite3 **ret_db, struct errtext *err)
 	return ret;
 }
 
-int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_db,
-		  struct errtext *err)
+/* Takes map with SQLITE_DESERIALIZE_FREEONCLOSE. */
+static int open_map(void *map, size_t size, unsigned int flags, const char *name, sqlite3 **ret_db,
+		    struct errtext *err)
 {
-	sqlite3_int64 bytes = (sqlite3_int64)image->bytes;
+	sqlite3_int64 bytes = (sqlite3_int64)size;
 	sqlite3 *db = NULL;
 	int ret, rc = db_open(NULL, DB_MEMORY, &db);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_deserialize(db, "main", image->map, bytes, bytes,
-					 SQLITE_DESERIALIZE_READONLY);
+		rc = sqlite3_deserialize(db, "main", map, bytes, bytes, flags);
+	else if (flags & SQLITE_DESERIALIZE_FREEONCLOSE)
+		sqlite3_free(map);
 	if (rc == SQLITE_OK) {
 		db_renew(db);
 		rc = touch(db);
@@ -265,5 +267,73 @@ int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_
 	ret = prepare(db, name, err);
 	if (!ret)
 		*ret_db = db;
+	return ret;
+}
+
+int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_db,
+		  struct errtext *err)
+{
+	return open_map(image->map, image->bytes, SQLITE_DESERIALIZE_READONLY, name, ret_db, err);
+}
+
+int db_read_copy(const struct db_image *image, const char *name, sqlite3 **ret_db,
+		 struct errtext *err)
+{
+	void *own = sqlite3_malloc64(image->bytes);
+
+	if (!own)
+		return errtext_set(err, -ENOMEM, "out of memory");
+	memcpy(own, image->map, image->bytes);
+	return open_map(own, image->bytes,
+			SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE, name,
+			ret_db, err);
+}
+
+/* Each table of the part, which has the same columns. */
+static int add_tables(sqlite3 *db)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(
+		db,
+		"SELECT format('INSERT OR REPLACE INTO main.\"%w\" SELECT * FROM part.\"%w\"', "
+		"name, name) FROM part.sqlite_schema "
+		"WHERE type = 'table' AND name NOT GLOB 'sqlite_*'",
+		-1, &stmt, NULL);
+
+	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = sqlite3_exec(db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int add_part(sqlite3 *db, const struct db_image *part)
+{
+	sqlite3_int64 bytes = (sqlite3_int64)part->bytes;
+	int rc = sqlite3_deserialize(db, "part", part->map, bytes, bytes,
+				     SQLITE_DESERIALIZE_READONLY);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = add_tables(db);
+	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
+}
+
+int db_read_add(sqlite3 *db, const struct db_image *part, const char *name, struct errtext *err)
+{
+	sqlite3 *checked = NULL;
+	int ret = db_read_image(part, name, &checked, err);
+
+	if (ret)
+		return ret;
+	sqlite3_close(checked);
+	db_renew(db);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);
+	if (sqlite3_exec(db, "ATTACH 'file:part?mode=memory' AS part", NULL, NULL, NULL) ||
+	    add_part(db, part))
+		ret = db_read_error(db, err);
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_exec(db, "DETACH part", NULL, NULL, NULL);
 	return ret;
 }

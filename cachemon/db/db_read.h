@@ -22,6 +22,12 @@ struct db_image {
 /* The same for an image, which outlives the connection. name: for messages. */
 int db_read_image(const struct db_image *image, const char *name, sqlite3 **ret_db,
 		  struct errtext *err);
+/* The same, in memory of its own, to which rows can be added. */
+int db_read_copy(const struct db_image *image, const char *name, sqlite3 **ret_db,
+		 struct errtext *err);
+/* Adds the rows of an image with the same schema to such a database, all or none. They replace
+ * rows with the same key. */
+int db_read_add(sqlite3 *db, const struct db_image *part, const char *name, struct errtext *err);
 /* -errno of SQLite's last error, with a line in err that names the database. */
 int db_read_error(sqlite3 *db, struct errtext *err);
 /* -EIO, with a line about damage that SQLite does not detect. */

@@ -55,7 +55,7 @@ static int become(const struct user_report *r, char *home, size_t size)
 static int ask_as_user(const struct work *w, enum node_verb verb, struct node_reply *ret,
 		       struct errtext *err)
 {
-	struct node_request request = {.verb = verb, .uid = -1};
+	struct node_request request = {.verb = verb, .uid = -1, .since = -1};
 	char text[NODE_MESSAGE_MAX + 1];
 
 	strcpy(request.job, w->job);

@@ -12,4 +12,12 @@
  * with a text; -ENOENT: no such run. */
 int store_copy_run(const char *path, int64_t run_id, int *ret_fd, struct errtext *err);
 
+enum { STORE_COPY_NEWEST = 128 };
+
+/* Of its timeline only the intervals after that one, and STORE_COPY_NEWEST at most; after: 0, or
+ * the id of an interval, without effect if the run does not have it. *ret_fd is -1 if it is the
+ * newest one. */
+int store_copy_new(const char *path, int64_t run_id, int64_t after, int *ret_fd,
+		   struct errtext *err);
+
 #endif

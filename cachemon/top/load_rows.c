@@ -375,7 +375,7 @@ static int64_t first_run(sqlite3 *db, struct arena *a)
 
 static const char *lead_of(struct arena *a, const struct model_run *run, bool recorded)
 {
-	return arena_print(a, "run %" PRId64 "%s: ", run->id, recorded ? ", being recorded" : "");
+	return arena_print(a, "run %" PRId64 "%s: ", run->id, recorded ? ", live" : "");
 }
 
 int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)

@@ -10,8 +10,19 @@
 #include "cachemon/top/frame.h"
 #include "cachemon/top/paint.h"
 
+struct top_session;
+
+/* Where the rows come from, if not from a writer of the database. */
+struct top_feed {
+	void *context;
+	/* Brings newer rows; may replace s->db, and move to another run. A notice about its
+	 * source; NULL: nothing. */
+	const char *(*work)(void *context, struct top_session *s);
+};
+
 struct top_session {
-	struct sqlite3 *db; /* owned by the caller */
+	struct sqlite3 *db;	     /* owned by the caller */
+	const struct top_feed *feed; /* NULL: a writer */
 	int64_t run_id;
 	bool replay;
 	struct top_view view;

@@ -24,6 +24,9 @@ struct top_options {
 	uint64_t frames;  /* 0: unlimited */
 	const char *sort; /* NULL: by misses */
 	enum top_level level;
+	bool level_given;
+	const char *job, *socket;     /* of the daemon of this node; NULL: not given */
+	bool records;		      /* an option that needs a collector of its own was given */
 	char *watch[TOP_WATCH_WORDS]; /* words for watch; none: no capture */
 	int nr_watch;
 	bool has_selector;

@@ -81,6 +81,7 @@ struct screen_loop {
 	struct top_screen *screen;
 	struct top_capture *capture;
 	const char *about; /* shown while there is no other message */
+	const char *said;  /* about the feed; NULL: nothing */
 	struct top_paper paper;
 	const char *shown; /* the notice on the screen */
 	char notice[160];
@@ -118,11 +119,14 @@ static void choose_notice(struct screen_loop *l)
 		l->paper.notice = l->notice;
 	else if (l->ended)
 		l->paper.notice = "the recording has ended; q quits";
+	else if (l->said)
+		l->paper.notice = l->said;
 	else if (*l->about)
 		l->paper.notice = l->about;
 	else if (!l->paper.ended && s->view.pace == TOP_FOLLOW &&
 		 late_ns > LATE_NS + 2 * (uint64_t)interval_ns)
-		l->paper.notice = "no new intervals: is cachemon watch still running?";
+		l->paper.notice = s->feed ? "no new intervals from the daemon"
+					  : "no new intervals: is cachemon watch still running?";
 }
 
 static int draw_screen(struct screen_loop *l)
@@ -178,6 +182,8 @@ static void take_time(struct screen_loop *l, bool *changed)
 	uint64_t now = clock_now_ns();
 	struct top_session *s = l->s;
 
+	if (s->feed)
+		l->said = s->feed->work(s->feed->context, s);
 	if (l->capture && !l->ended && top_capture_ended(l->capture))
 		l->ended = *changed = true;
 	if (s->view.pace == TOP_PLAY && now >= l->play_ns) {
@@ -299,7 +305,14 @@ static int write_frame(const struct top_session *s, FILE *out)
 /* Waits until there is new data, there can be none any more, or a signal came. */
 static bool wait_for_more(struct top_session *s, struct top_capture *capture, int *ret_signal)
 {
+	const char *said = NULL, *before = NULL;
+
 	while (!top_session_stale(s)) {
+		if (s->feed)
+			said = s->feed->work(s->feed->context, s);
+		if (said && said != before)
+			fprintf(stderr, "cachemon: %s\n", said);
+		before = said;
 		if (s->replay || top_session_ended(s) || (capture && top_capture_ended(capture)))
 			return false;
 		*ret_signal = top_signals_wait(LOOK_MS);

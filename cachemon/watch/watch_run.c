@@ -99,16 +99,19 @@ static void say_selector(const struct watch_run *run)
 static void begin_machine(struct watch_run *run)
 {
 	const struct selector *s = &run->selector;
+	struct mountinfo mounts;
 
-	if (machine_facts_new("", run->caps.page_size, &run->machine))
+	if (machine_facts_new("", run->caps.page_size, &run->machine) ||
+	    mountinfo_read("/proc/self/mountinfo", &mounts))
 		return;
 	/* A cgroup of another hierarchy has no memory limit, but its processes may have one. */
 	if (run->memory_cgroup || (s->kind == SELECTED_CGROUP && !strcmp(s->cgroup.path, "/")))
-		machine_facts_of_cgroup(run->machine, &s->cgroup);
+		machine_facts_of_cgroup(run->machine, &mounts, &s->cgroup);
 	else if (run->command)
-		machine_facts_of_process(run->machine, command_pid(run->command));
+		machine_facts_of_process(run->machine, &mounts, command_pid(run->command));
 	else if (s->pid)
-		machine_facts_of_process(run->machine, s->pid);
+		machine_facts_of_process(run->machine, &mounts, s->pid);
+	mountinfo_free(&mounts);
 }
 
 int watch_run_start(struct watch_run *run, struct errtext *err)

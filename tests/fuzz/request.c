@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(e == 0 || e == -EINVAL);
 	if (e) {
 		MUST(*err.text && !strpbrk(err.text, "\n\r\x1b"));
-		node_answer_error(err.text, answer);
+		node_answer_error(err.text, 0, answer);
 		MUST(!strncmp(answer, "{\"error\":\"", 10) && strlen(answer) <= NODE_MESSAGE_MAX);
 		return 0;
 	}

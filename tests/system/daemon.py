@@ -6,6 +6,7 @@ processes, whatever the others do with the same files."""
 import contextlib
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -279,6 +280,32 @@ def found_by_their_births(world, stack):
         expect(world, job, lines_of(tally))
         equal("user", report["run"]["user"], "root")
         equal("processes", job["processes"], 1)
+
+
+@part.case
+def mounts_are_read_once_for_a_job(world, stack):
+    """By strace(1): the list of mounts may be long, and jobs may be short and many."""
+    slurm, number = slurm_groups(stack, "m")
+    log = world.tool.fresh(".strace")
+    path = f"{world.tool.fresh('.run')}/socket"
+    os.mkdir(os.path.dirname(path))
+    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 10}?", f"socket:\n  path: {path}\n"),
+                    "--interval", "10m", prefix=("strace", "-f", "-qq", "-e", "trace=openat", "-o", log))
+
+    def reads_of_mounts():
+        """Until now; an answer comes after the cgroups were seen, and samples are far away."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.connect(path)
+            s.send(b'{"request": "hello"}')
+            s.recv(4096)
+        with open(log, encoding="ascii") as f:
+            return sum("mountinfo" in line for line in f)
+    daemon.until(lambda: os.path.exists(path), "the socket")
+    for i in range(3):
+        before = reads_of_mounts()
+        machine.cgroup(stack, slurm, f"job_{number + i}")
+        equal("times that the mounts were read", reads_of_mounts() - before, 1)
+    daemon.process.terminate()
 
 
 def try_rmdir(path):

@@ -30,6 +30,7 @@ ANSWER_S = 1
 ABSENT = "you have no such job on this node"
 
 
+NO_COPY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fault/no_copy.c")
 ADMINS = grp.getgrgid(1)
 
 
@@ -65,12 +66,12 @@ class Node:
         self.daemon = None
         self.directories = {}
 
-    def start(self, *options):
+    def start(self, *options, **how):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{self.number // 10}?\"]\n"
                     f"socket:\n  path: {self.socket}\n  admin_group: {ADMINS.gr_name}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options)
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options, **how)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
@@ -246,6 +247,22 @@ def begun_and_ended_by_root(world, stack):
 
 
 @part.case
+def announced_without_memory(world, stack):
+    """A name for which there is no memory is said, and the job is watched."""
+    library = world.tool.fresh(".so")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, NO_COPY], check=True)
+    node = Node(world, stack).start(env={"LD_PRELOAD": library, "NO_COPY_OF": "unlucky"})
+    equal("begin", node.ask({"request": "begin", "job": node.name(1), "name": "unlucky", "uid": ALICE}), {})
+    node.job(1, 0)
+    node.daemon.wait_runs(1)
+    equal("row", node.daemon.query("SELECT uid, job_name FROM job WHERE slot = 1"), [(ALICE, None)])
+    errors = node.daemon.end()
+    said = [line for line in errors.split("\n") if "announced" in line]
+    equal("lines", len(said), 1)
+    check(node.name(1).split(":")[1] in said[0] and "out of memory" in said[0], said[0])
+
+
+@part.case
 def ended_before_its_cgroup(world, stack):
     """A job that root ended stays ended while its cgroups come and go; its slot is another job's."""
     node = Node(world, stack).start()
@@ -296,6 +313,43 @@ def sums_of_a_job(world, stack):
         done = client(node, uid, f"print(json.dumps(ask({totals!r})))")
         equal(f"answer to {uid}", json.loads(done.communicate(timeout=20)[0]), answer)
     node.daemon.end()
+
+
+@part.case
+def rows_after_too_many_copies(world, stack):
+    """The command waits as long as the daemon says."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    snapshot = {"request": "snapshot", "job": node.name(1)}
+    while "error" not in (answer := node.ask(snapshot)):
+        pass
+    check("too many rows were copied" in answer["error"] and answer["retry_s"] >= 1, f"{answer}")
+    done = node.cachemon(0, node.name(1), "-o", world.tool.fresh(".db"))
+    equal(f"status: {done.stderr}", done.returncode, 0)
+    node.daemon.end()
+
+
+@part.case
+def waits_as_long_as_it_is_told(world, stack):
+    """A daemon whose budget is spent for certain: the first answer is that of the case above."""
+    path = world.tool.fresh(".socket")
+    listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    listener.bind(path)
+    listener.listen()
+    command = subprocess.Popen([world.tool.cachemon, "jobs", "slurm:1", "-o", world.tool.fresh(".db"), "--socket", path],
+                               stderr=subprocess.PIPE, text=True)
+    stack.callback(end_process, command)
+    asked = []
+    for answer in ({"error": "too many rows were copied; try again in 2 s", "retry_s": 2}, {"error": ABSENT}):
+        with listener.accept()[0] as connection:
+            connection.recv(4096)
+            asked.append(time.monotonic())
+            connection.send(json.dumps(answer).encode())
+    check(asked[1] - asked[0] >= 2, f"asks again after {asked[1] - asked[0]:.2f} s")
+    equal("words", command.communicate(timeout=20)[1],
+          f"cachemon: too many rows were copied; waiting 2 s\ncachemon: {ABSENT}\n")
+    equal("status", command.returncode, 1)
 
 
 CLIENT = """

@@ -35,6 +35,24 @@ static int setup(void **state)
 	return 0;
 }
 
+static void read_mounts(struct world *w, struct mountinfo *ret)
+{
+	char path[PATH_MAX];
+
+	assert_int_equal(mountinfo_read(scratch_path(&w->s, "proc/self/mountinfo", path), ret), 0);
+}
+
+static int of_process(struct world *w)
+{
+	struct mountinfo mounts;
+	int r;
+
+	read_mounts(w, &mounts);
+	r = machine_facts_of_process(w->f, &mounts, PID);
+	mountinfo_free(&mounts);
+	return r;
+}
+
 static int teardown(void **state)
 {
 	struct world *w = *state;
@@ -202,7 +220,7 @@ static void test_oom_v2(void **state)
 	scratch_write(&w->s, "unified/a/b/memory.events", "low 1\noom 3\noom_kill 7\n");
 	take(w, NULL, 0);
 	oom_is(w, MACHINE_UNKNOWN);
-	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	assert_int_equal(of_process(w), 0);
 	oom_is(w, 0);
 	/* Killed by the machine: no allocation failed at the limit. */
 	scratch_write(&w->s, "unified/a/b/memory.events", "oom 3\noom_kill 8\n");
@@ -231,7 +249,7 @@ static void test_oom_v1(void **state)
 	scratch_write(&w->s, "memory/a/memory.oom_control", "under_oom 0\noom_kill 2\n");
 	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 1\n");
 	take(w, NULL, 0);
-	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	assert_int_equal(of_process(w), 0);
 	oom_is(w, 0);
 	scratch_write(&w->s, "memory/a/b/memory.oom_control", "under_oom 0\noom_kill 2\n");
 	oom_is(w, 0);
@@ -271,7 +289,7 @@ static void test_limit_v2(void **state)
 	scratch_write(&w->s, "unified/a/b/memory.max", "max\n");
 	scratch_write(&w->s, "unified/a/b/memory.current", "700\n");
 	take(w, NULL, 0);
-	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	assert_int_equal(of_process(w), 0);
 	limit_is(w, MACHINE_UNKNOWN, "unified/a/b", 700, MACHINE_UNKNOWN);
 	scratch_write(&w->s, "unified/a/memory.max", "5000\n");
 	scratch_write(&w->s, "unified/a/memory.current", "900\n");
@@ -301,7 +319,7 @@ static void test_limit_v1(void **state)
 	scratch_write(&w->s, "memory/job/memory.usage_in_bytes", "100\n");
 	scratch_write(&w->s, "memory/job/memory.stat", "cache 5\ntotal_cache 50\n");
 	take(w, NULL, 0);
-	assert_int_equal(machine_facts_of_process(w->f, PID), 0);
+	assert_int_equal(of_process(w), 0);
 	limit_is(w, 6000, "memory/job", 100, 50);
 	/* The process is gone, and its last place counts. */
 	scratch_write(&w->s, "proc/77/cgroup", "");
@@ -312,12 +330,15 @@ static void test_cgroup(void **state)
 {
 	struct world *w = *state;
 	struct cgroup_ref ref = {.kind = CGROUP_V2};
+	struct mountinfo mounts;
 	char dir[PATH_MAX];
 
 	ref.dir = (char *)scratch_path(&w->s, "unified/a", dir);
 	scratch_write(&w->s, "unified/a/memory.max", "5000\n");
 	take(w, NULL, 0);
-	assert_int_equal(machine_facts_of_cgroup(w->f, &ref), 0);
+	read_mounts(w, &mounts);
+	assert_int_equal(machine_facts_of_cgroup(w->f, &mounts, &ref), 0);
+	mountinfo_free(&mounts);
 	limit_is(w, 5000, "unified/a", MACHINE_UNKNOWN, MACHINE_UNKNOWN);
 }
 

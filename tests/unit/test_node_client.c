@@ -45,9 +45,9 @@ static void answer(void *context, const struct node_peer *peer, const struct nod
 	if (w->text) {
 		snprintf(ret->text, sizeof(ret->text), "%s", w->text);
 	} else if (!node_may_see(peer, ALICE)) {
-		node_answer_error("this is the job of another user", ret->text);
+		node_answer_error("this is the job of another user", 0, ret->text);
 	} else if (store_copy_run(w->f.scratch.db, 1, &ret->fd, &err)) {
-		node_answer_error(err.text, ret->text);
+		node_answer_error(err.text, 0, ret->text);
 	} else {
 		strcpy(ret->text, "{\"ok\":true}");
 	}

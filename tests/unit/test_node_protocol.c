@@ -52,6 +52,9 @@ static void test_requests(void **state)
 	assert_int_equal(q.verb, NODE_SNAPSHOT);
 	assert_string_equal(q.job, "pod:default/web");
 	assert_int_equal(q.uid, -1);
+	assert_int_equal(q.since, -1);
+	good("{\"job\": \"slurm:14\", \"request\": \"snapshot\", \"since\": 0}", &q);
+	assert_int_equal(q.since, 0);
 	good("{\"job\": \"slurm:14\", \"request\": \"totals\"}", &q);
 	assert_int_equal(q.verb, NODE_TOTALS);
 	good("{\"request\": \"begin\", \"job\": \"slurm:14\", \"name\": \"tr\\u00e4in\", "
@@ -72,7 +75,7 @@ static void test_requests(void **state)
 /* A client's request means to the daemon what the client meant. */
 static void test_printed(void **state)
 {
-	struct node_request q = {.uid = -1}, got;
+	struct node_request q = {.uid = -1, .since = -1}, got;
 	char text[NODE_MESSAGE_MAX + 1];
 
 	for (q.verb = 0; q.verb < NODE_VERB_NR; q.verb++) {
@@ -82,7 +85,13 @@ static void test_printed(void **state)
 		assert_int_equal(got.verb, q.verb);
 		assert_string_equal(got.job, q.job);
 		assert_int_equal(got.uid, -1);
+		assert_int_equal(got.since, -1);
 	}
+	q.verb = NODE_SNAPSHOT;
+	q.since = (INT64_C(1) << 53) - 1;
+	assert_int_equal(node_request_print(&q, text), 0);
+	good(text, &got);
+	assert_int_equal(got.since, q.since);
 	q.verb = NODE_BEGIN;
 	q.uid = UINT32_MAX - 1;
 	memset(q.job, '"', NODE_NAME_MAX); /* two bytes each */
@@ -125,14 +134,21 @@ static void test_wrong_keys(void **state)
 	    "'request' is given twice");
 	bad("{\"request\": \"end\", \"job\": \"a:b\", \"job\": \"a:c\"}", "'job' is given twice");
 	bad("{\"request\": \"snapshot\"}", "this request needs 'job'");
+	bad("{\"request\": \"totals\", \"job\": \"a:b\", \"since\": 1}",
+	    "unknown key 'since' in this request");
 	bad("{\"request\": \"begin\", \"name\": \"x\"}", "this request needs 'job'");
 }
 
 static void test_wrong_values(void **state)
 {
 	static const char name[] = "'job' must be a text of 1 to 255 bytes";
+	static const char since[] = "'since' must be the number of an interval";
 	char text[1024];
 
+	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": -1}", since);
+	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": 0.5}", since);
+	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": 1e300}", since);
+	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": \"1\"}", since);
 	bad("{\"request\": \"end\", \"job\": 14}", name);
 	bad("{\"request\": \"end\", \"job\": null}", name);
 	bad("{\"request\": \"end\", \"job\": [\"a:b\"]}", name);
@@ -202,7 +218,7 @@ static void test_errors(void **state)
 {
 	char text[NODE_MESSAGE_MAX + 1];
 
-	node_answer_error("no \"job\"", text);
+	node_answer_error("no \"job\"", 0, text);
 	assert_string_equal(text, "{\"error\":\"no \\\"job\\\"\"}");
 }
 

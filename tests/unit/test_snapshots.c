@@ -40,7 +40,9 @@ static int teardown(void **state)
 
 static int check(uid_t uid, uint64_t now)
 {
-	return snapshots_check(snapshots, uid, now, &err);
+	uint64_t retry_s;
+
+	return snapshots_check(snapshots, uid, now, &retry_s, &err);
 }
 
 /* The user's descriptor. */

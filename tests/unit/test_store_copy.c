@@ -8,8 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <cmocka.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "cachemon/db/db_read.h"
+#include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_copy.h"
 #include "test_store_fixture.h"
 
@@ -145,6 +148,115 @@ static void test_the_file_is_sealed(void **state)
 	close(fd);
 }
 
+/* The ids of the intervals in a copy are those from first to last. */
+static void expect_intervals(struct fixture *f, int64_t run, int64_t after, int64_t first,
+			     int64_t last)
+{
+	char copy[320];
+	int fd = -1;
+
+	if (store_copy_new(f->scratch.db, run, after, &fd, &f->err))
+		fail_msg("%s", f->err.text);
+	assert_true(fd >= 0);
+	save(f, fd, copy);
+	close(fd);
+	assert_true(is_sound(copy));
+	assert_int_equal(ask(copy, "SELECT min(id) FROM interval"), first);
+	assert_int_equal(ask(copy, "SELECT max(id) FROM interval"), last);
+	assert_int_equal(ask(copy, "SELECT count(*) FROM interval"), last - first + 1);
+	assert_int_equal(ask(copy, "SELECT count(DISTINCT interval_id) FROM file_interval"),
+			 last - first + 1);
+	assert_int_equal(ask(copy, "SELECT count(*) FROM run"), 1);
+	assert_int_equal(ask(copy, "SELECT id FROM run"), run);
+}
+
+/* The sums are whole; the timeline is what is new. */
+static void test_rows_since_an_interval(void **state)
+{
+	struct fixture *f = *state;
+	struct store *other = NULL;
+	struct ledger *l = NULL;
+	int fd = -7;
+
+	make_runs(f, &other, &l); /* intervals 1 to 10, and 11 to 25 */
+	expect_intervals(f, 1, 0, 1, 10);
+	expect_intervals(f, 1, 7, 8, 10);
+	expect_intervals(f, 2, 24, 25, 25);
+	expect_intervals(f, 2, 7, 11, 25); /* of another run */
+	expect_intervals(f, 2, 999, 11, 25);
+	assert_int_equal(store_copy_new(f->scratch.db, 1, 10, &fd, &f->err), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(store_copy_new(f->scratch.db, 3, 0, &fd, &f->err), -ENOENT);
+	for (uint64_t n = 10; n < STORE_COPY_NEWEST + 10; n++)
+		write_ok(f, n, 20);
+	expect_intervals(f, 1, 0, 26, STORE_COPY_NEWEST + 25);
+	expect_intervals(f, 1, 1, 26, STORE_COPY_NEWEST + 25);
+	store_close(other);
+	ledger_free(l);
+}
+
+static struct db_image image_of(struct fixture *f, int64_t after)
+{
+	struct db_image image = {0};
+	struct stat sb;
+	int fd = -1;
+
+	assert_int_equal(store_copy_new(f->scratch.db, 1, after, &fd, &f->err), 0);
+	assert_int_equal(fstat(fd, &sb), 0);
+	image.bytes = (size_t)sb.st_size;
+	image.map = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(image.map, MAP_FAILED);
+	close(fd);
+	return image;
+}
+
+static int64_t first_of(sqlite3 *db, const char *sql)
+{
+	int64_t value = -1;
+
+	assert_int_equal(rows_first(db, sql, &value), 0);
+	return value;
+}
+
+/* A reader that adds each part to those before has what the writer has. */
+static void test_parts_add_up(void **state)
+{
+	static const char *const queries[] = {
+		"SELECT misses FROM job WHERE slot = 1", "SELECT count(*) FROM interval",
+		"SELECT sum(misses) FROM job_interval",	 "SELECT sum(misses) FROM file",
+		"SELECT count(*) FROM file_interval",	 "SELECT count(*) FROM probe",
+		"SELECT max(id) FROM interval",
+	};
+	const struct store_run run = test_run();
+	struct fixture *f = *state;
+	struct db_image part;
+	sqlite3 *db = NULL;
+	int64_t newest = 0;
+
+	begin(f, &run, NULL);
+	for (uint64_t n = 0; n < 6; n++) {
+		write_ok(f, n, 20 + (size_t)n);
+		part = image_of(f, newest);
+		if (!db && db_read_copy(&part, "rows", &db, &f->err))
+			fail_msg("%s", f->err.text);
+		if (newest && db_read_add(db, &part, "rows", &f->err))
+			fail_msg("%s", f->err.text);
+		munmap(part.map, part.bytes);
+		newest = first_of(db, "SELECT max(id) FROM interval");
+		for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+			assert_int_equal(first_of(db, queries[i]), ask(f->scratch.db, queries[i]));
+	}
+	/* Not a database: nothing changes, and the next part is added. */
+	part = (struct db_image){"no database", 11};
+	assert_int_not_equal(db_read_add(db, &part, "rows", &f->err), 0);
+	write_ok(f, 6, 20);
+	part = image_of(f, newest);
+	assert_int_equal(db_read_add(db, &part, "rows", &f->err), 0);
+	munmap(part.map, part.bytes);
+	assert_int_equal(first_of(db, queries[1]), 7);
+	sqlite3_close(db);
+}
+
 static void test_errors(void **state)
 {
 	const struct store_run run = test_run();
@@ -161,10 +273,9 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORE_TEST(test_all_rows_of_one_run),
-		STORE_TEST(test_nothing_of_others),
-		STORE_TEST(test_the_file_is_sealed),
-		STORE_TEST(test_errors),
+		STORE_TEST(test_all_rows_of_one_run), STORE_TEST(test_nothing_of_others),
+		STORE_TEST(test_the_file_is_sealed),  STORE_TEST(test_rows_since_an_interval),
+		STORE_TEST(test_parts_add_up),	      STORE_TEST(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

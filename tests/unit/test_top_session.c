@@ -90,7 +90,7 @@ static void jobs_of_all_runs(void **state)
 	s.view.level = TOP_RUNS;
 	load(&s);
 	assert_int_equal(s.frame.nr_rows, TOP_RUNS_MAX);
-	assert_string_equal(s.frame.rows[0].name, "run 194, being recorded: job194");
+	assert_string_equal(s.frame.rows[0].name, "run 194, live: job194");
 	assert_string_equal(s.frame.rows[1].name, "run 200: job200");
 	/* Over the whole run, not only the moment. */
 	assert_string_equal(shown(&s.moment, s.frame.rows[1].row, TOP_MISSES), "200");
