@@ -309,6 +309,14 @@ static const struct job *find_job(const struct node *n, uint32_t id)
 	return j->selector.text && j->id == id ? j : NULL;
 }
 
+int node_job_join(struct node *n, uint32_t id, const struct cgroup_ref *cgroups, size_t nr,
+		  bool populated, struct errtext *err)
+{
+	if (!find_job(n, id))
+		return 0;
+	return sampler_slots_join(n->sampler, slot_of(id), cgroups, nr, populated, err);
+}
+
 void node_job_end(struct node *n, uint32_t id)
 {
 	if (find_job(n, id))

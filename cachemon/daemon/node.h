@@ -48,6 +48,10 @@ void node_retain(struct node *n, const struct retention_policy *policy);
  */
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, uint32_t *ret_id, struct errtext *err);
+/* The job has these cgroups now; populated: some of them may have had processes before. Does
+ * nothing after the job's end. */
+int node_job_join(struct node *n, uint32_t id, const struct cgroup_ref *cgroups, size_t nr,
+		  bool populated, struct errtext *err);
 /* Whether another job can begin. */
 bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. Does nothing after that. */
