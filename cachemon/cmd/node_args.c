@@ -4,21 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_protocol.h"
-
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err)
-{
-	struct node_config config;
-	int r = node_config_parse("", "", 0, &config, err);
-
-	if (!r)
-		r = node_client_ask(socket ?: config.socket.path, request, NODE_CLIENT_WAIT_MS, ret,
-				    err);
-	node_config_free(&config);
-	return r;
-}
 
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,
 			struct errtext *err)
@@ -31,7 +17,7 @@ static int ask_snapshot(const char *socket, const char *job, struct node_reply *
 	strcpy(request.job, job);
 	if (node_request_print(&request, text))
 		return errtext_set(err, -ENOMEM, "out of memory");
-	return node_args_ask(socket, text, ret, err);
+	return node_client_ask(socket ?: NODE_SOCKET, text, NODE_CLIENT_WAIT_MS, ret, err);
 }
 
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Shared by the verbs that ask the daemon of a node: its socket, and the rows of a job. Owns the
- * requests.
- */
+/* Shared by the verbs that ask the daemon of a node: the rows of a job. Owns the request. */
 #ifndef NODE_ARGS_H
 #define NODE_ARGS_H
 
 #include "cachemon/base/errtext.h"
 #include "cachemon/daemon/node_client.h"
 
-/* socket: NULL: the default one. 0, or -errno with a text. */
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err);
-/* The rows of KIND:NAME; call node_client_unmap(). */
+/* The rows of KIND:NAME; call node_client_unmap(). socket: NULL: the default one. 0, or -errno with
+ * a text. */
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err);
 
 #endif

@@ -53,10 +53,10 @@ struct node {
 	struct announced *announced;
 	uint32_t begun; /* jobs so far */
 	uint64_t sampled_ns;
-	bool hurry; /* root ended a job */
+	bool hurry; /* root waits for the sums of a job */
 };
 
-/* Between two samples, however many jobs root ends. */
+/* Between two samples, however many jobs root asks for. */
 #define HURRY_NS UINT64_C(250000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
@@ -334,6 +334,11 @@ bool node_end_named(struct node *n, const char *job)
 		n->hurry = true;
 	}
 	return j || announced;
+}
+
+void node_hurry(struct node *n, const char *job)
+{
+	n->hurry |= find_named(n, job) != NULL;
 }
 
 uint64_t node_due(const struct node *n)

@@ -62,8 +62,10 @@ void node_job_end(struct node *n, uint32_t id);
 int node_announce(struct node *n, const struct node_request *begin, struct errtext *err);
 /* Ends the job KIND:NAME, and forgets its announcement; false: it is unknown. */
 bool node_end_named(struct node *n, const char *job);
-/* When to take the next sample at the latest (CLOCK_MONOTONIC), because somebody waits for the
- * rows of a job that root ended; UINT64_MAX: nobody does. */
+/* The next sample is soon, if that job is watched. */
+void node_hurry(struct node *n, const char *job);
+/* When to take the next sample at the latest (CLOCK_MONOTONIC), because root ended a job or waits
+ * for its sums; UINT64_MAX: neither. */
 uint64_t node_due(const struct node *n);
 
 /* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.
