@@ -17,11 +17,11 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/render/doc.h"
 
-enum { OPT_SOCKET = 256, OPT_JSON, OPT_BEGIN, OPT_END, OPT_UID, OPT_NAME, OPT_PARTITION };
+enum { OPT_SOCKET = 256, OPT_JSON, OPT_BEGIN, OPT_END, OPT_UID, OPT_NAME, OPT_PARTITION, OPT_WAIT };
 
 struct options {
 	const char *job, *out, *socket, *name, *partition;
-	bool json, begin, end, has_uid;
+	bool json, begin, end, has_uid, wait;
 	uint64_t uid;
 };
 
@@ -44,6 +44,8 @@ static void check_options(const struct options *o, struct argp_state *state)
 				       : "--end");
 	if (o->begin + o->end + !!o->out > 1)
 		usage_error(state, "give one of -o, --begin and --end");
+	if (o->wait && !o->out)
+		usage_error(state, "--wait needs -o FILE");
 	if (!o->begin && (o->has_uid || o->name || o->partition))
 		usage_error(state, "--uid, --name and --partition describe a job that begins: give "
 				   "--begin");
@@ -74,6 +76,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_END:
 		o->end = true;
+		return 0;
+	case OPT_WAIT:
+		o->wait = true;
 		return 0;
 	case OPT_UID:
 		o->has_uid = true;
@@ -116,6 +121,8 @@ static const struct option_spec options[] = {
 	OPTION("socket", OPT_SOCKET, "PATH", VALUE_FILE,
 	       "Socket of the daemon (default: " NODE_SOCKET ")"),
 	OPTION("uid", OPT_UID, "N", VALUE_TEXT, "With --begin: the number of the job's user"),
+	OPTION("wait", OPT_WAIT, NULL, VALUE_NONE,
+	       "With -o: wait until the job has ended, and fetch all its rows"),
 	OPTIONS_END,
 };
 
@@ -231,11 +238,32 @@ static int write_rows(const struct db_image *rows, const char *path, struct errt
 	return publish_commit_new(&out, err);
 }
 
+static int wait_end(const struct options *o, struct errtext *err)
+{
+	struct node_totals totals = {.ended = false};
+	struct node_reply reply;
+	struct node_hook hook;
+
+	for (;;) {
+		int r;
+
+		node_hook_init(&hook, o->socket, o->job, NODE_CLIENT_WAIT_MS);
+		r = node_hook_ask(&hook, NODE_TOTALS, &reply, err);
+		if (!r && node_totals_parse(reply.text, &totals))
+			r = errtext_set(err, -EBADMSG, "the daemon's answer has no state");
+		if (r || totals.ended)
+			return r;
+		sleep(1);
+	}
+}
+
 static int fetch_job(const struct options *o, struct errtext *err)
 {
 	struct db_image rows;
-	int r = node_args_rows(o->socket, o->job, &rows, err);
+	int r = o->wait ? wait_end(o, err) : 0;
 
+	if (!r)
+		r = node_args_rows(o->socket, o->job, &rows, err);
 	if (r)
 		return r;
 	r = write_rows(&rows, o->out, err);

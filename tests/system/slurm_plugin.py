@@ -16,6 +16,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -31,6 +32,8 @@ from syslib.tool import on_device  # noqa: E402
 part = Part(__doc__)
 USERS = ("nobody", "games")
 HOOK_S = 1  # for which a hook waits for the daemon; longer where a busy machine must not matter
+SCRIPT_S = 2  # the same of the prolog and of the epilog
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples/slurm")
 COUNTS = ("read_calls", "read_bytes", "lookups", "hits", "misses")
 # Reads whole files without readahead, so that each page that is not cached before a call is a miss
 # of that call, and prints the sums.
@@ -63,7 +66,7 @@ class Cluster:
     """Slurm with the plugin, and a daemon that takes samples so seldom that only the end of a job can
     be the reason for one."""
 
-    def __init__(self, world, stack, plugin=True, conf="", wait=10 * HOOK_S, nodes=(NODE,)):
+    def __init__(self, world, stack, plugin=True, wait=10 * HOOK_S, nodes=(NODE,), scripts=False):
         self.world, self.stack = world, stack
         self.plugin = f"{os.path.dirname(os.path.abspath(world.args.cachemon))}/slurm/spank_cachemon.so"
         if not os.path.exists(self.plugin):
@@ -73,7 +76,7 @@ class Cluster:
         os.mkdir(self.socket_dir)
         line = f"optional {self.plugin} socket={self.socket} program={os.path.abspath(world.args.cachemon)} wait={wait}\n"
         self.slurm = Slurm(stack, world.tool.fresh(".slurm"), True, True, plugstack=line if plugin else "",
-                           more="PrologFlags=Alloc\n" + conf, nodes=nodes)
+                           more="PrologFlags=Alloc\n" + (self.copy_scripts() if scripts else ""), nodes=nodes)
         self.reader = f"{self.slurm.dir}/known.py"
         with open(self.reader, "w", encoding="ascii") as f:
             f.write(READER)
@@ -84,12 +87,30 @@ class Cluster:
             with open(f"{world.data}/{i:02}", "rb") as f:
                 reads.drop(f.fileno())
 
-    def start(self):
+    def copy_scripts(self):
+        """The prolog and the epilog, with the paths of this test: lines of Slurm's settings."""
+        lines = ""
+        for name in ("prolog", "epilog"):
+            with open(f"{EXAMPLES}/{name}", encoding="ascii") as f:
+                text = f.read()
+            for key, value in (("cachemon", self.world.tool.cachemon), ("socket", self.socket)):
+                text, found = re.subn(f"(?m)^{key}=.*$", f"{key}={value}", text)
+                equal(f"lines of {key} in {name}", found, 1)
+            with open(self.script(name), "w", encoding="ascii") as f:
+                f.write(text)
+            os.chmod(self.script(name), 0o755)
+            lines += f"{name.title()}={self.script(name)}\n"
+        return lines
+
+    def script(self, name):
+        return f"{self.socket_dir}/{name}"
+
+    def start(self, interval="10m"):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{FIRST_JOB // 100}??\"]\n"
                     f"socket:\n  path: {self.socket}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", "10m")
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", interval)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
@@ -360,6 +381,51 @@ def planted_links(world, stack):
         check(os.path.lexists(job.file("txt")) + os.path.lexists(job.file("db")) == 1, "there is half a report")
         equal("lines", len([line for line in job.output() if LINE.search(line)]), 1)
         equal("other files of the victim", os.listdir(os.path.dirname(victim)), ["victim"])
+    cluster.daemon.end()
+
+
+@part.case
+def without_the_plugin(world, stack):
+    """The prolog and the epilog announce jobs and end them. A report is for who asked by a comment."""
+    cluster = Cluster(world, stack, plugin=False, scripts=True).start("1s")
+    listed = f"{world.tool.cachemon} jobs --socket {cluster.socket} --json"
+    # The daemon may find the cgroup of the job later than the job begins to read.
+    wait = f"until {listed} | grep -q '\"slurm:'$SLURM_JOB_ID'\"'; do sleep 0.3; done\n"
+    jobs = [cluster.submit(user, wait + cluster.read(i, i + 2) + "srun " + cluster.read(i, i + 4), *options)
+            for i, (user, *options) in enumerate(((USERS[0], "--comment=cachemon"), (USERS[1], "--comment=cachemon"),
+                                                  (USERS[1],)))]
+    for job, user in zip(jobs[:2], USERS):
+        job.wait()
+        until(lambda j=job: os.path.exists(j.file("txt")) and os.path.getsize(j.file("txt")), job.file("txt"))
+        for ending in ("txt", "db"):
+            check_own(job.file(ending), user)
+        check_counts(world, job.file("db"), job.known())
+        rows = query(job.file("db"), "SELECT external_id, uid, partition, r.state FROM job JOIN run r ON r.id = run_id "
+                                     "WHERE slot = 1")
+        equal("rows", rows, [(str(job.id), pwd.getpwnam(user).pw_uid, "batch", "complete")])
+    jobs[2].wait()
+    cluster.daemon.until(lambda: cluster.list(USERS[1]).get(f"slurm:{jobs[2].id}", {}).get("state") == "complete", "the end")
+    equal("files of the job that asked for nothing", glob.glob(f"{jobs[2].dir}/cachemon*"), [])
+    # Links where the files would be.
+    victim = f"{cluster.home(USERS[1])}/victim"
+    plant = f"ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}.txt; ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}-2.db\n"
+    job = cluster.submit(USERS[0], plant + wait, "--comment=cachemon").wait()
+    third = f"{job.dir}/cachemon-{job.id}-{NODE}-3.txt"
+    until(lambda: os.path.exists(third) and os.path.getsize(third), third)
+    check(not os.path.lexists(victim), "something followed the link")
+    # Neither fails or waits long without an answer.
+    cluster.daemon.process.send_signal(signal.SIGSTOP)
+    job = cluster.submit(USERS[0], cluster.read(1), "--comment=cachemon").wait()
+    equal("bytes read", job.known()["read_bytes"], os.path.getsize(f"{world.data}/01"))
+    equal("state of the node", cluster.slurm.run("sinfo", "-h", "-o", "%T").strip() in ("idle", "completing"), True)
+    for name in ("prolog", "epilog"):
+        began = time.monotonic()
+        equal(f"status of the {name}", subprocess.run([cluster.script(name)], check=False, stderr=subprocess.DEVNULL,
+                                                      env={**os.environ, "SLURM_JOB_ID": "1", "SLURM_JOB_UID": "1",
+                                                           "SLURM_JOB_PARTITION": "batch"}).returncode, 0)
+        took = time.monotonic() - began
+        check(took < SCRIPT_S + 1, f"the {name} took {took:.1f} s")
+    cluster.daemon.process.send_signal(signal.SIGCONT)
     cluster.daemon.end()
 
 
