@@ -85,6 +85,11 @@ def cgroup_plugin():
     return "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"
 
 
+def missing_program():
+    """One of those that are not installed."""
+    return next((p for p in PROGRAMS if not shutil.which(p, path="/usr/sbin:/usr/bin")), None)
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -96,9 +101,8 @@ class Slurm:
     that name plugins; more: lines of the configuration; nodes: each has a slurmd on this machine."""
 
     def __init__(self, stack, work, cgroups, memory, plugstack="", more="", nodes=(NODE,)):
-        for program in PROGRAMS:
-            if not shutil.which(program, path="/usr/sbin:/usr/bin"):
-                raise Skipped(f"{program} is not installed")
+        if missing_program():
+            raise Skipped(f"{missing_program()} is not installed")
         self.dir = work
         os.mkdir(work, 0o755)
         with open(f"{work}/slurm.conf", "w") as f:
