@@ -23,7 +23,7 @@
 enum {
 	ASK_MS = 1000,
 	TRY_S = 1,
-	TRIES = 60,
+	TRIES = 600, /* after a large copy the daemon refuses others for minutes */
 	COPY_BYTES = 1 << 20,
 	PROGRAM_S = 120,
 	PATH_BYTES = 256,
