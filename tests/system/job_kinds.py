@@ -9,7 +9,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from daemon import Daemon, start_jobs  # noqa: E402
+from daemon import Daemon, start_jobs, write_config  # noqa: E402
 from syslib import machine  # noqa: E402
 from syslib.jobworld import OPTIONS, expect, lines_of, main  # noqa: E402
 from syslib.part import Part, Skipped, equal  # noqa: E402
@@ -86,12 +86,10 @@ def work(jobs):
 @part.case
 def found_by_the_daemon(world, stack):
     layouts = list(LAYOUTS.values())
-    config = world.tool.fresh(".yaml")
-    with open(config, "w", encoding="ascii") as f:
-        f.write(f"jobs:\n  kinds: [slurm, unit, container, pod, vm]\n"
-                f"  include: ['*:{OWN}*', '*:{hexadecimal(0)[:8]}*', 'slurm:{NUMBER}']\n"
-                f"  exclude: ['unit:*.slice', 'unit:*.scope']\n")
-    daemon = Daemon(world, stack, [], "--config", config)
+    config = write_config(world, "jobs:\n  kinds: [slurm, unit, container, pod, vm]\n"
+                                 f"  include: ['*:{OWN}*', '*:{hexadecimal(0)[:8]}*', 'slurm:{NUMBER}']\n"
+                                 "  exclude: ['unit:*.slice', 'unit:*.scope']\n")
+    daemon = Daemon(world, stack, [], *config)
     jobs, tallies = start_jobs(world, stack, v2_places(stack, LAYOUTS))
     daemon.wait_runs(len(layouts))
     work(jobs)
