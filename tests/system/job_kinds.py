@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of every system and layout are found by their cgroups, and counted exactly: each has a process
-in the cgroup where its system would place it."""
+"""Jobs of every system and layout are found by their cgroups, and counted exactly: each has a
+process in the cgroup where its system would place it."""
 
 import os
 import sys

@@ -312,7 +312,8 @@ def strange_names(world, stack):
     root = machine.v2_root() or machine.v1_root()
     escaped = "".join(c if c.isalnum() and c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in name)
     vm = machine.cgroup(stack, root, f"machine-qemu\\x2d1\\x2d{escaped}.scope")
-    plain = machine.cgroup(stack, root, f'c"\u00e4\x01 {os.getpid()}')  # the kernel refuses newlines
+    # The kernel refuses newlines.
+    plain = machine.cgroup(stack, root, f'c"\u00e4\x01 {os.getpid()}')
     ids = [f"{os.getpid():08x}{i:056x}" for i in (1, 2)]
     twins = [machine.cgroup(stack, root, f"docker-{ids[0]}.scope"), machine.cgroup(stack, root, f"libpod-{ids[1]}.scope")]
     places = {f"docker/containers/{ids[0]}/config.v2.json": {"Name": f"/{name}"},
