@@ -87,6 +87,9 @@ unsigned int probe_set_seeds_missed(struct probe_set *set);
  * next event on. probe_set_seed() adds the processes that are there already. */
 int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
 			size_t nr, struct errtext *err);
+/* The same for further cgroups of the job in that slot. */
+int probe_set_job_join(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
+		       size_t nr, struct errtext *err);
 /* No task belongs to the job afterwards, and nothing is counted for it after a grace period. After
  * a failure it can be tried again. */
 int probe_set_job_end(struct probe_set *set, uint32_t slot);

@@ -107,6 +107,15 @@ int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgrou
 	return errtext_set(err, r, "cannot add a job: %s", strerror(-r));
 }
 
+int probe_set_job_join(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
+		       size_t nr, struct errtext *err)
+{
+	int r = name_cgroups(set, set->skel->bss->shared.slots[slot].job, cgroups, nr);
+
+	table_changed(set);
+	return r ? errtext_set(err, r, "cannot add a cgroup of a job: %s", strerror(-r)) : 0;
+}
+
 int probe_set_job_end(struct probe_set *set, uint32_t slot)
 {
 	struct shared *shared = &set->skel->bss->shared;

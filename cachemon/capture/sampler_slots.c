@@ -44,6 +44,18 @@ int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, siz
 	return r;
 }
 
+int sampler_slots_join(struct sampler *s, uint32_t slot, const struct cgroup_ref *cgroups,
+		       size_t nr, bool populated, struct errtext *err)
+{
+	int r = 0;
+
+	if (s->slots[slot].state == SLOT_USED)
+		r = probe_set_job_join(s->set, slot, cgroups, nr, err);
+	if (!r && populated)
+		r = probe_set_seed(s->set, NULL, 0, err);
+	return r;
+}
+
 void sampler_slots_end(struct sampler *s, uint32_t slot)
 {
 	s->slots[slot].state = SLOT_ENDS;

@@ -19,6 +19,9 @@ struct slot_sample {
  * Only the kind and id of a cgroup count. -ENOSPC: there are as many jobs as the set can have. */
 int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
 			bool populated, uint32_t *ret_slot, struct errtext *err);
+/* So do tasks in these, of which the job may have some already; nothing happens if it ends. */
+int sampler_slots_join(struct sampler *s, uint32_t slot, const struct cgroup_ref *cgroups,
+		       size_t nr, bool populated, struct errtext *err);
 /* Whether another job can begin. */
 bool sampler_slots_free(const struct sampler *s);
 /* The next sample is the job's last one. */

@@ -9,29 +9,55 @@
 
 #include "cachemon/access/publish.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/parse.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/node_args.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/daemon/node_hook.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/render/doc.h"
 
-enum { OPT_SOCKET = 256, OPT_JSON };
+enum { OPT_SOCKET = 256, OPT_JSON, OPT_BEGIN, OPT_END, OPT_UID, OPT_NAME, OPT_PARTITION, OPT_WAIT };
 
 struct options {
-	const char *job, *out, *socket;
-	bool json;
+	const char *job, *out, *socket, *name, *partition;
+	bool json, begin, end, has_uid, wait;
+	uint64_t uid;
 };
+
+static void check_job(const struct options *o, struct argp_state *state)
+{
+	if (!strchr(o->job, ':') || strlen(o->job) > NODE_NAME_MAX)
+		usage_reject(state, "JOB", o->job, "KIND:NAME, as 'cachemon jobs' lists it");
+	if (!o->out && !o->begin && !o->end)
+		usage_error(state, "give -o FILE for the rows of %s", o->job);
+	if (o->json)
+		usage_error(state, "--json lists jobs: omit it for a job");
+}
 
 static void check_options(const struct options *o, struct argp_state *state)
 {
-	if (o->job && !strchr(o->job, ':'))
-		usage_reject(state, "JOB", o->job, "KIND:NAME, as 'cachemon jobs' lists it");
-	if (o->job && !o->out)
-		usage_error(state, "give -o FILE for the rows of %s", o->job);
-	if (!o->job && o->out)
-		usage_error(state, "-o needs a job, KIND:NAME");
-	if (o->job && o->json)
-		usage_error(state, "--json lists jobs: omit it with -o");
+	if (!o->job && (o->out || o->begin || o->end))
+		usage_error(state, "%s needs a job, KIND:NAME",
+			    o->out     ? "-o"
+			    : o->begin ? "--begin"
+				       : "--end");
+	if (o->begin + o->end + !!o->out > 1)
+		usage_error(state, "give one of -o, --begin and --end");
+	if (o->wait && !o->out)
+		usage_error(state, "--wait needs -o FILE");
+	if (!o->begin && (o->has_uid || o->name || o->partition))
+		usage_error(state, "--uid, --name and --partition describe a job that begins: give "
+				   "--begin");
+	if (o->job)
+		check_job(o, state);
+}
+
+static const char *begun_name(const struct argp_state *state, const char *option, char *arg)
+{
+	if (strlen(usage_name(state, option, arg)) > NODE_NAME_MAX)
+		usage_reject(state, option, arg, "a name of at most 255 bytes");
+	return arg;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -44,6 +70,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->json = true;
+		return 0;
+	case OPT_BEGIN:
+		o->begin = true;
+		return 0;
+	case OPT_END:
+		o->end = true;
+		return 0;
+	case OPT_WAIT:
+		o->wait = true;
+		return 0;
+	case OPT_UID:
+		o->has_uid = true;
+		if (parse_u64(arg, &o->uid) || o->uid >= UINT32_MAX)
+			usage_reject(state, "--uid", arg, "the number of a user");
+		return 0;
+	case OPT_NAME:
+		o->name = begun_name(state, "--name", arg);
+		return 0;
+	case OPT_PARTITION:
+		o->partition = begun_name(state, "--partition", arg);
 		return 0;
 	case 'o':
 		o->out = usage_name(state, "-o", arg);
@@ -62,17 +108,28 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct option_spec options[] = {
+	OPTION("begin", OPT_BEGIN, NULL, VALUE_NONE,
+	       "Announce the job, before or after it has a cgroup (root)"),
+	OPTION("end", OPT_END, NULL, VALUE_NONE,
+	       "End the run of the job, and print its figures in a line (root)"),
 	OPTION("json", OPT_JSON, NULL, VALUE_NONE, "Print the list as JSON"),
+	OPTION("name", OPT_NAME, "TEXT", VALUE_TEXT, "With --begin: the name of the job"),
 	OPTION("output", 'o', "FILE", VALUE_FILE,
 	       "Write the rows of the job to FILE, a new database, completely or not at all"),
+	OPTION("partition", OPT_PARTITION, "TEXT", VALUE_TEXT,
+	       "With --begin: the partition of the job"),
 	OPTION("socket", OPT_SOCKET, "PATH", VALUE_FILE,
-	       "Socket of the daemon (default: /run/cachemon/socket)"),
+	       "Socket of the daemon (default: " NODE_SOCKET ")"),
+	OPTION("uid", OPT_UID, "N", VALUE_TEXT, "With --begin: the number of the job's user"),
+	OPTION("wait", OPT_WAIT, NULL, VALUE_NONE,
+	       "With -o: wait until the job has ended, and fetch all its rows"),
 	OPTIONS_END,
 };
 
 static const struct example examples[] = {
 	{"cachemon jobs", "List your jobs on this node"},
 	{"cachemon jobs slurm:4711 -o job.db", "Fetch the rows of a job, also while it runs"},
+	{"cachemon jobs slurm:4711 --begin --uid 1000", "In a prolog: say whose job it is"},
 	{0},
 };
 
@@ -89,7 +146,10 @@ const struct verb_spec jobs_spec = {
 		 "settings see all jobs.\n\nA job that runs has the rows of its intervals so far. "
 		 "FILE must not exist; report, advise and compare open it with --db, and top with "
 		 "--replay. report and advise also show a job without a file: --job "
-		 "KIND:NAME.\n\nSTATE is running, complete, or cut if the daemon was killed.",
+		 "KIND:NAME.\n\n--begin and --end are for hooks of a workload manager, which jobs "
+		 "wait for: they need root, and wait for the daemon for a second at most. What "
+		 "--begin says replaces what the daemon finds itself.\n\nSTATE is running, "
+		 "complete, or cut if the daemon was killed.",
 	.run = cmd_jobs,
 };
 
@@ -149,7 +209,8 @@ static int list_jobs(const struct options *o, struct errtext *err)
 {
 	struct node_reply reply;
 	cJSON *root;
-	int r = node_args_ask(o->socket, "{\"request\":\"jobs\"}", &reply, err);
+	int r = node_client_ask(o->socket, "{\"request\":\"jobs\"}", NODE_CLIENT_WAIT_MS, &reply,
+				err);
 
 	if (r)
 		return r;
@@ -177,11 +238,32 @@ static int write_rows(const struct db_image *rows, const char *path, struct errt
 	return publish_commit_new(&out, err);
 }
 
+static int wait_end(const struct options *o, struct errtext *err)
+{
+	struct node_totals totals = {.ended = false};
+	struct node_reply reply;
+	struct node_hook hook;
+
+	for (;;) {
+		int r;
+
+		node_hook_init(&hook, o->socket, o->job, NODE_CLIENT_WAIT_MS);
+		r = node_hook_ask(&hook, NODE_TOTALS, &reply, err);
+		if (!r && node_totals_parse(reply.text, &totals))
+			r = errtext_set(err, -EBADMSG, "the daemon's answer has no state");
+		if (r || totals.ended)
+			return r;
+		sleep(1);
+	}
+}
+
 static int fetch_job(const struct options *o, struct errtext *err)
 {
 	struct db_image rows;
-	int r = node_args_rows(o->socket, o->job, &rows, err);
+	int r = o->wait ? wait_end(o, err) : 0;
 
+	if (!r)
+		r = node_args_rows(o->socket, o->job, &rows, err);
 	if (r)
 		return r;
 	r = write_rows(&rows, o->out, err);
@@ -189,14 +271,51 @@ static int fetch_job(const struct options *o, struct errtext *err)
 	return r;
 }
 
+static int begin_job(const struct options *o, struct node_hook *h, struct errtext *err)
+{
+	struct node_reply reply;
+
+	if (o->has_uid)
+		h->request.uid = (int64_t)o->uid;
+	strcpy(h->request.name, o->name ?: "");
+	strcpy(h->request.partition, o->partition ?: "");
+	return node_hook_ask(h, NODE_BEGIN, &reply, err);
+}
+
+static int end_job(struct node_hook *h, struct errtext *err)
+{
+	struct node_totals totals;
+	bool all;
+	int r = node_hook_totals(h, NODE_END, &totals, &all, err);
+
+	if (!r && !all)
+		r = errtext_set(err, -ETIMEDOUT, "the run of %s has not ended in time",
+				h->request.job);
+	if (!r)
+		puts(totals.line);
+	return r;
+}
+
+static int work(const struct options *o, struct errtext *err)
+{
+	struct node_hook hook;
+
+	if (!o->job)
+		return list_jobs(o, err);
+	if (o->out)
+		return fetch_job(o, err);
+	node_hook_init(&hook, o->socket, o->job, NODE_HOOK_WAIT_MS);
+	return o->begin ? begin_job(o, &hook, err) : end_job(&hook, err);
+}
+
 int cmd_jobs(int argc, char **argv)
 {
-	struct options o = {.job = NULL};
+	struct options o = {.socket = NODE_SOCKET};
 	struct errtext err;
 	int r;
 
 	usage_parse(&jobs_spec, parse_option, argc, argv, 0, &o);
-	r = o.job ? fetch_job(&o, &err) : list_jobs(&o, &err);
+	r = work(&o, &err);
 	if (r)
 		cmd_say(err.text);
 	return r ? EXIT_FAILED : EXIT_DONE;

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachemon/base/cleanup.h"
-#include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/selector.h"
 
@@ -22,27 +20,6 @@ bool node_args_finds(const char *job)
 		request == SELECTOR_CONTAINER || request == SELECTOR_POD || request == SELECTOR_VM);
 }
 
-int node_args_socket(const char *socket, char **ret, struct errtext *err)
-{
-	struct node_config config;
-	int r = node_config_parse("", "", 0, &config, err);
-
-	if (r)
-		return r;
-	*ret = strdup(socket ?: config.socket.path);
-	node_config_free(&config);
-	return *ret ? 0 : errtext_set(err, -ENOMEM, "out of memory");
-}
-
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err)
-{
-	_cleanup_free_ char *path = NULL;
-	int r = node_args_socket(socket, &path, err);
-
-	return r ? r : node_client_ask(path, request, NODE_CLIENT_WAIT_MS, ret, err);
-}
-
 static int ask_snapshot(const char *socket, const char *job, struct node_reply *ret,
 			struct errtext *err)
 {
@@ -54,7 +31,7 @@ static int ask_snapshot(const char *socket, const char *job, struct node_reply *
 	strcpy(request.job, job);
 	if (node_request_print(&request, text))
 		return errtext_set(err, -ENOMEM, "out of memory");
-	return node_args_ask(socket, text, ret, err);
+	return node_client_ask(socket ?: NODE_SOCKET, text, NODE_CLIENT_WAIT_MS, ret, err);
 }
 
 /* At most a minute in all. */

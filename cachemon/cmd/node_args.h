@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Shared by the verbs that ask the daemon of a node: its socket, and the rows of a job. Owns the
- * requests.
- */
+/* Shared by the verbs that ask the daemon of a node: the rows of a job. Owns the request. */
 #ifndef NODE_ARGS_H
 #define NODE_ARGS_H
 
@@ -13,12 +10,8 @@
 
 /* Whether it is KIND:NAME of a kind that a daemon finds. */
 bool node_args_finds(const char *job);
-/* The socket to use, to be freed; socket: NULL: the default one. */
-int node_args_socket(const char *socket, char **ret, struct errtext *err);
-/* socket: NULL: the default one. 0, or -errno with a text. */
-int node_args_ask(const char *socket, const char *request, struct node_reply *ret,
-		  struct errtext *err);
-/* The rows of KIND:NAME; call node_client_unmap(). */
+/* The rows of KIND:NAME; call node_client_unmap(). socket: NULL: the default one. 0, or -errno with
+ * a text. */
 int node_args_rows(const char *socket, const char *job, struct db_image *ret, struct errtext *err);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cachemon/cmd/top_node.h"
 
-#include "cachemon/base/cleanup.h"
-#include "cachemon/cmd/node_args.h"
+#include "cachemon/daemon/node_protocol.h"
 #include "cachemon/store/store_copy.h"
 
 _Static_assert((int)STORE_COPY_NEWEST >= (int)TOP_HISTORY, "a view begins with its whole history");
@@ -39,13 +38,10 @@ static void say_about(struct top_node *n)
 
 int top_node_begin(const char *socket, const char *job, struct top_node *ret, struct errtext *err)
 {
-	_cleanup_free_ char *path = NULL;
 	struct top_node n = {.source.work = work};
 	bool open;
-	int r = node_args_socket(socket, &path, err);
+	int r = node_feed_new(socket ?: NODE_SOCKET, job, &n.feed, err);
 
-	if (!r)
-		r = node_feed_new(path, job, &n.feed, err);
 	if (r)
 		return r;
 	r = top_session_find_run(node_feed_db(n.feed), &n.run_id, &open, err);

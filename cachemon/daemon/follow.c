@@ -70,18 +70,40 @@ static void on_gone(void *arg, struct discover_job *job)
 	job->data = 0;
 }
 
-/* A task is in a cgroup of each hierarchy, so one of the job's is enough while it exists. A job
- * that could not begin is tried again. */
+/* As a Slurm job that has several nodes of this machine. A task is in a cgroup of each hierarchy,
+ * so the processes in cgroups of different ones are the same. */
+static bool has_two_in_a_hierarchy(const struct discover_job *job)
+{
+	unsigned int seen = 0, twice = 0;
+
+	for (size_t i = 0; i < job->nr_cgroups; i++) {
+		twice |= seen & 1U << job->cgroups[i].kind;
+		seen |= 1U << job->cgroups[i].kind;
+	}
+	return twice;
+}
+
+static void join(struct follow *f, const struct discover_job *job)
+{
+	struct errtext err, text;
+
+	if (!node_job_join(f->node, job->data, job->cgroups, job->nr_cgroups,
+			   has_two_in_a_hierarchy(job), &err))
+		return;
+	errtext_set(&text, 0, "%s:%s is not watched completely: %s", find_kind_name(job->kind),
+		    job->id, err.text);
+	f->say(text.text);
+}
+
+/* A job that could not begin is tried again. */
 static void on_changed(void *arg, struct discover_job *job)
 {
 	struct follow *f = arg;
 
-	if (job->data && !node_job_gone(f->node, job->data))
-		return;
-	if (!job->data && f->waits && !node_has_room(f->node))
-		return;
-	on_gone(arg, job);
-	on_appeared(arg, job);
+	if (job->data)
+		join(f, job);
+	else if (!f->waits || node_has_room(f->node))
+		on_appeared(arg, job);
 }
 
 int follow_new(struct node *n, const struct node_config *config, follow_say *say,

@@ -12,7 +12,7 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/capture/map_memory.h"
 
-/* Between two samples, however many jobs root ends. */
+/* Between two samples, however many jobs root asks for. */
 #define HURRY_NS UINT64_C(250000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
@@ -263,6 +263,14 @@ static const struct job *find_job(const struct node *n, uint32_t id)
 	return j->selector.text && j->id == id ? j : NULL;
 }
 
+int node_job_join(struct node *n, uint32_t id, const struct cgroup_ref *cgroups, size_t nr,
+		  bool populated, struct errtext *err)
+{
+	if (!find_job(n, id))
+		return 0;
+	return sampler_slots_join(n->sampler, slot_of(id), cgroups, nr, populated, err);
+}
+
 void node_job_end(struct node *n, uint32_t id)
 {
 	if (find_job(n, id))
@@ -280,6 +288,11 @@ bool node_end_named(struct node *n, const char *job)
 		n->hurry = true;
 	}
 	return j || announced;
+}
+
+void node_hurry(struct node *n, const char *job)
+{
+	n->hurry |= find_named(n, job) != NULL;
 }
 
 uint64_t node_due(const struct node *n)

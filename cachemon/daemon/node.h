@@ -53,6 +53,10 @@ void node_retain(struct node *n, const struct retention_policy *policy);
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id,
 		   struct errtext *err);
+/* The job has these cgroups now; populated: some of them may have had processes before. Does
+ * nothing after the job's end. */
+int node_job_join(struct node *n, uint32_t id, const struct cgroup_ref *cgroups, size_t nr,
+		  bool populated, struct errtext *err);
 /* Whether another job can begin. */
 bool node_has_room(const struct node *n);
 /* Its run ends with the next sample. Does nothing after that. */
@@ -63,8 +67,10 @@ void node_job_end(struct node *n, uint32_t id);
 int node_announce(struct node *n, const struct node_request *begin, struct errtext *err);
 /* Ends the job KIND:NAME, and forgets its announcement; false: it is unknown. */
 bool node_end_named(struct node *n, const char *job);
-/* When to take the next sample at the latest (CLOCK_MONOTONIC), because somebody waits for the
- * rows of a job that root ended; UINT64_MAX: nobody does. */
+/* The next sample is soon, if that job is watched. */
+void node_hurry(struct node *n, const char *job);
+/* When to take the next sample at the latest (CLOCK_MONOTONIC), because root ended a job or waits
+ * for its sums; UINT64_MAX: neither. */
 uint64_t node_due(const struct node *n);
 
 /* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.

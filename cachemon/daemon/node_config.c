@@ -13,6 +13,7 @@
 #include "cachemon/base/parse.h"
 #include "cachemon/base/suggest.h"
 #include "cachemon/base/text_builder.h"
+#include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/job_find.h"
 
 enum { LIST_MAX = 64, WORD_MAX = 256 };
@@ -78,7 +79,7 @@ static const struct key keys[] = {
 	{"metrics.listen", T_ADDRESS, true, AT(metrics.listen), NONE, 0, 0},
 	{"metrics.web_config", T_PATH, true, AT(metrics.web_config), NONE, 0, 0},
 	{"metrics.vfs", T_VFS, true, AT(metrics.vfs), NONE, 0, 0},
-	{"socket.path", T_PATH, false, AT(socket.path), "/run/cachemon/socket", 0, 0},
+	{"socket.path", T_PATH, false, AT(socket.path), NODE_SOCKET, 0, 0},
 	{"socket.admin_group", T_WORD, true, AT(socket.admin_group), NONE, 0, 0},
 };
 enum { NR_KEYS = sizeof(keys) / sizeof(keys[0]) };

@@ -320,24 +320,35 @@ static void end_job(struct node_desk *d, const char *job, struct node_answer *re
 		say_error(ret, "no such job is watched");
 }
 
+/* The sums so far, by which root recognizes later ones. */
+static void sample_job(struct node_desk *d, const struct node_peer *peer, const char *job,
+		       struct node_answer *ret)
+{
+	node_hurry(d->node, job);
+	say_totals(d, peer, job, ret);
+}
+
 static void answer(void *desk, const struct node_peer *peer, const struct node_request *request,
 		   struct node_answer *ret)
 {
 	struct node_desk *d = desk;
-	bool changes = request->verb == NODE_BEGIN || request->verb == NODE_END;
+	enum node_verb verb = request->verb;
+	bool of_root = verb == NODE_BEGIN || verb == NODE_END || verb == NODE_SAMPLE;
 
-	if (changes && peer->uid)
-		say_error(ret, "only root may begin and end jobs");
-	else if (request->verb == NODE_HELLO)
+	if (of_root && peer->uid)
+		say_error(ret, "only root may begin, sample and end jobs");
+	else if (verb == NODE_HELLO)
 		say_hello(ret);
-	else if (request->verb == NODE_JOBS)
+	else if (verb == NODE_JOBS)
 		say_jobs(d, peer, ret);
-	else if (request->verb == NODE_SNAPSHOT)
+	else if (verb == NODE_SNAPSHOT)
 		give_snapshot(d, peer, request, ret);
-	else if (request->verb == NODE_TOTALS)
+	else if (verb == NODE_TOTALS)
 		say_totals(d, peer, request->job, ret);
-	else if (request->verb == NODE_BEGIN)
+	else if (verb == NODE_BEGIN)
 		begin_job(d, request, ret);
+	else if (verb == NODE_SAMPLE)
+		sample_job(d, peer, request->job, ret);
 	else
 		end_job(d, request->job, ret);
 }

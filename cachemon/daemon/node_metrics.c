@@ -288,8 +288,8 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 {
 	const struct selector_identity *is = &job->identity;
 	struct metrics_job to = {.manager = is->kind,
-				 .jobid = selector_label(job, job->name),
-				 .name = is->job_name ?: job->name,
+				 .jobid = selector_label(job, NULL),
+				 .name = selector_title(job, NULL),
 				 .step = is->step,
 				 .partition = is->partition};
 	const struct ledger_job *sums = ledger_job(ledger, JOB_WATCHED);

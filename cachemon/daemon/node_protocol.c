@@ -26,6 +26,7 @@ static const struct {
 	[NODE_BEGIN] = {"begin", BIT(F_JOB),
 			BIT(F_JOB) | BIT(F_NAME) | BIT(F_PARTITION) | BIT(F_UID)},
 	[NODE_END] = {"end", BIT(F_JOB), BIT(F_JOB)},
+	[NODE_SAMPLE] = {"sample", BIT(F_JOB), BIT(F_JOB)},
 };
 
 #define REJECT(...) errtext_set(err, -EINVAL, __VA_ARGS__)
@@ -116,7 +117,8 @@ static int take_verb(const cJSON *root, struct node_request *q, struct errtext *
 			q->verb = i;
 			return 0;
 		}
-	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin and end");
+	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin, "
+		      "end and sample");
 }
 
 static int take_all(const cJSON *root, struct node_request *q, struct errtext *err)

@@ -12,6 +12,7 @@
  *   {"request": "totals", "job": "slurm:14"}     its sums
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
  *   {"request": "end", "job": "slurm:14"}
+ *   {"request": "sample", "job": "slurm:14"}     its sums, of which newer ones come soon
  */
 #ifndef NODE_PROTOCOL_H
 #define NODE_PROTOCOL_H
@@ -22,6 +23,8 @@
 #include <sys/types.h>
 
 #include "cachemon/base/errtext.h"
+
+#define NODE_SOCKET "/run/cachemon/socket" /* unless the settings name another */
 
 enum {
 	NODE_PROTOCOL = 1,	 /* version */
@@ -36,6 +39,7 @@ enum node_verb {
 	NODE_TOTALS,
 	NODE_BEGIN,
 	NODE_END,
+	NODE_SAMPLE,
 	NODE_VERB_NR
 };
 

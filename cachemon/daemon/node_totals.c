@@ -41,22 +41,23 @@ static void say_lookups(const cJSON *root, FILE *out)
 		show_bytes(product(misses, number(root, "page_size_bytes")), false).s);
 }
 
-int node_totals_line(const char *answer, char ret[NODE_TOTALS_LINE], bool *ret_ended)
+int node_totals_parse(const char *answer, struct node_totals *ret)
 {
 	cJSON *root = cJSON_Parse(answer);
 	const char *state = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "state"));
-	FILE *out = state ? fmemopen(ret, NODE_TOTALS_LINE, "w") : NULL;
+	FILE *out = state ? fmemopen(ret->line, sizeof(ret->line), "w") : NULL;
+	struct opt_i64 duration = number(root, "duration_ns");
 
 	if (!out) {
 		cJSON_Delete(root);
 		return -EBADMSG;
 	}
-	*ret_ended = strcmp(state, "running") != 0;
+	ret->ended = strcmp(state, "running") != 0;
+	ret->duration_ns = duration.known ? duration.value : -1;
 	fprintf(out, "read %s; ", show_bytes(number(root, "read_bytes"), false).s);
 	say_lookups(root, out);
-	fprintf(out, "; its tasks waited %s for it in %s%s", show_ns(number(root, "stall_ns")).s,
-		show_ns(number(root, "duration_ns")).s,
-		*ret_ended ? "" : " (until shortly before its end)");
+	fprintf(out, "; its tasks waited %s for it in %s", show_ns(number(root, "stall_ns")).s,
+		show_ns(duration).s);
 	fclose(out);
 	cJSON_Delete(root);
 	return 0;

@@ -4,11 +4,17 @@
 #define NODE_TOTALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { NODE_TOTALS_LINE = 512 };
 
-/* Without a newline; *ret_ended: nothing more will be counted. 0, or -EBADMSG for any other
- * answer. */
-int node_totals_line(const char *answer, char ret[NODE_TOTALS_LINE], bool *ret_ended);
+struct node_totals {
+	char line[NODE_TOTALS_LINE]; /* for people, without a newline */
+	bool ended;		     /* nothing more will be counted */
+	int64_t duration_ns;	     /* since the beginning of the run; -1: not known */
+};
+
+/* 0, or -EBADMSG for any other answer. */
+int node_totals_parse(const char *answer, struct node_totals *ret);
 
 #endif

@@ -261,7 +261,8 @@ int selector_of_cgroups(const struct selector_places *places, enum find_kind kin
 		return e;
 	free(ret->name);
 	ret->name = NULL;
-	e = quote_word(name, &ret->name);
+	ret->identity.job_name = strdup(name);
+	e = ret->identity.job_name ? quote_word(name, &ret->name) : -ENOMEM;
 	if (!e)
 		return 0;
 	selector_free(ret);
@@ -531,14 +532,26 @@ int selector_refresh_pids(const struct selector_places *places, struct selector 
 	return 0;
 }
 
+/* Its id is the whole path. */
+static bool is_plain_cgroup(const struct selector *s)
+{
+	return strcmp(s->identity.kind, find_kind_name(FIND_LAST)) == 0;
+}
+
 const char *selector_label(const struct selector *s, const char *name)
 {
-	static const char *const without[] = {"command", "pid", "cgroup"};
+	const char *kind = s->identity.kind;
 
-	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
-		if (strcmp(s->identity.kind, without[i]) == 0)
-			return name;
-	return s->identity.id ?: name;
+	if (!strcmp(kind, "command") || !strcmp(kind, "pid"))
+		return name ?: s->name;
+	if (is_plain_cgroup(s))
+		return name ?: *paths_last(s->cgroup.path) ? paths_last(s->cgroup.path) : s->name;
+	return s->identity.id ?: name ?: s->name;
+}
+
+const char *selector_title(const struct selector *s, const char *name)
+{
+	return name ?: s->identity.job_name ?: selector_label(s, NULL);
 }
 
 void selector_free(struct selector *s)

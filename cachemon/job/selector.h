@@ -35,8 +35,8 @@ struct selector_identity {
 	const char *kind; /* "command", "pid", or a name of find_kind_name() */
 	char *id;	  /* pid, path of the cgroup, number of the Slurm job, or name as given */
 	char *step;	  /* step of a Slurm job */
-	char *job_name,
-		*partition; /* as the environment of a Slurm job says; its user can change that */
+	char *job_name, *partition; /* as the environment of a Slurm job says; its user can change
+				     * that. Or the name of a container or pod whose id is known */
 };
 
 /* The result. */
@@ -92,9 +92,11 @@ int selector_command(char *const argv[], struct selector *ret);
 int selector_refresh_pids(const struct selector_places *places, struct selector *s,
 			  const struct proctree_notes *notes);
 
-/* Its id as a label of metrics, borrowed. name: for a job whose id is a pid or a path, because
- * these would make a series for each run. */
+/* Its id and its name as labels of metrics, borrowed: as its system has them, not quoted. name:
+ * that of the user or NULL; it is the id of a job whose own id is a pid or a path, because these
+ * would make a series for each run. */
 const char *selector_label(const struct selector *s, const char *name);
+const char *selector_title(const struct selector *s, const char *name);
 
 void selector_free(struct selector *s);
 

@@ -132,6 +132,16 @@ static int resolve_slurm_steps(const struct selector_places *places, const char 
 	return e && e != -ENOENT ? errtext_set(err, e, "%s: %s", value, strerror(-e)) : e;
 }
 
+/* "5_3", as squeue names a task of an array. Only the task's environment has this number, which its
+ * user can change. */
+static bool is_array_task(const char *value)
+{
+	size_t array = strspn(value, "0123456789");
+	size_t task = value[array] == '_' ? strspn(value + array + 1, "0123456789") : 0;
+
+	return array && task && strchr(".", value[array + 1 + task]);
+}
+
 int selector_slurm(const struct selector_places *places, const char *value, struct selector *ret,
 		   struct errtext *err)
 {
@@ -141,6 +151,11 @@ int selector_slurm(const struct selector_places *places, const char *value, stru
 
 	if (e == -ENOENT)
 		e = resolve_slurm_steps(places, value, &s, err);
+	if (e == -ENOENT && is_array_task(value))
+		return errtext_set(err, e,
+				   "slurm:%s is a task of a job array: give the number of its own "
+				   "job (JobId in 'scontrol show job %.*s')",
+				   value, (int)strcspn(value, "."), value);
 	if (e == -ENOENT)
 		return selector_refuse_kind(
 			places, "Slurm job", value,

@@ -2,16 +2,17 @@
 /*
  * Slurm's plugin: announces each job of a node to the node's daemon and reports its end. With
  * --cachemon the job's output gets a line of figures, with --cachemon=report its directory a
- * report. Nothing here makes a job fail, and each hook waits for the daemon for a second at most.
+ * report. Nothing here makes a job fail, and each hook waits for the daemon for a limited time.
  *
- * In the line of plugstack.conf: socket=PATH (of the daemon), program=PATH (cachemon).
+ * In the line of plugstack.conf: socket=PATH (of the daemon), program=PATH (cachemon),
+ * wait=SECONDS (of each hook).
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Slurm finds these functions by their names; the others are hidden. */
@@ -22,17 +23,9 @@
 SPANK_PLUGIN(cachemon, 1)
 #pragma GCC visibility pop
 
-#include "cachemon/base/clock.h"
-#include "cachemon/daemon/node_client.h"
-#include "cachemon/daemon/node_totals.h"
+#include "cachemon/daemon/node_hook.h"
 #include "cachemon/slurm/user_report.h"
 
-enum {
-	WAIT_MS = 1000, /* of each hook */
-	TRY_MS = 50,
-};
-
-#define SOCKET "/run/cachemon/socket"
 #define REPORT "report"
 
 /* Slurm passes "" or "(null)" on to a node for an option without a value. */
@@ -76,45 +69,23 @@ static const char *setting(int ac, char *av[], const char *key, const char *othe
 	return otherwise;
 }
 
-/* A request of a hook, and when it must be answered. */
-struct question {
-	const char *socket;
-	struct node_request request;
-	uint64_t until_ns;
-};
-
-static int about_job(spank_t sp, int ac, char *av[], struct question *ret)
+/* wait=SECONDS, from 1 to 10. */
+static unsigned int wait_ms(int ac, char *av[])
 {
+	long seconds = strtol(setting(ac, av, "wait", "1"), NULL, 10);
+
+	return seconds >= 1 && seconds <= 10 ? (unsigned int)seconds * 1000 : NODE_HOOK_WAIT_MS;
+}
+
+static int about_job(spank_t sp, int ac, char *av[], struct node_hook *ret)
+{
+	char name[32];
 	uint32_t job;
 
 	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
 		return -ENODATA;
-	*ret = (struct question){
-		.socket = setting(ac, av, "socket", SOCKET),
-		.request.uid = -1,
-		.until_ns = clock_now_ns() + WAIT_MS * UINT64_C(1000000),
-	};
-	snprintf(ret->request.job, sizeof(ret->request.job), "slurm:%" PRIu32, job);
-	return 0;
-}
-
-static int ask_daemon(struct question *q, enum node_verb verb, struct node_reply *ret,
-		      struct errtext *err)
-{
-	uint64_t now_ns = clock_now_ns();
-	char text[NODE_MESSAGE_MAX + 1];
-	int e;
-
-	q->request.verb = verb;
-	if (now_ns >= q->until_ns)
-		return errtext_set(err, -ETIMEDOUT, "no answer from the daemon in time");
-	if (node_request_print(&q->request, text))
-		return errtext_set(err, -ENOMEM, "out of memory");
-	e = node_client_ask(q->socket, text, (unsigned int)((q->until_ns - now_ns) / 1000000), ret,
-			    err);
-	if (!e && ret->fd >= 0)
-		close(ret->fd);
-	return e;
+	snprintf(name, sizeof(name), "slurm:%" PRIu32, job);
+	return node_hook_init(ret, setting(ac, av, "socket", NODE_SOCKET), name, wait_ms(ac, av));
 }
 
 /* A value that is too long for a name is left out. */
@@ -122,12 +93,6 @@ static void take_name(char to[NODE_NAME_MAX + 1], const char *value)
 {
 	if (value && strlen(value) <= NODE_NAME_MAX)
 		strcpy(to, value);
-}
-
-/* The daemon said no: for example that the job is not watched. */
-static bool is_refusal(int e)
-{
-	return e == -EREMOTEIO;
 }
 
 int slurm_spank_init(spank_t sp, int ac, char *av[])
@@ -141,17 +106,17 @@ int slurm_spank_init(spank_t sp, int ac, char *av[])
 int slurm_spank_job_prolog(spank_t sp, int ac, char *av[])
 {
 	struct node_reply reply;
-	struct question q;
+	struct node_hook h;
 	struct errtext err;
 	uid_t uid;
 
-	if (about_job(sp, ac, av, &q))
+	if (about_job(sp, ac, av, &h))
 		return ESPANK_SUCCESS;
 	if (spank_get_item(sp, S_JOB_UID, &uid) == ESPANK_SUCCESS)
-		q.request.uid = uid;
-	take_name(q.request.partition, getenv("SLURM_JOB_PARTITION"));
-	if (ask_daemon(&q, NODE_BEGIN, &reply, &err))
-		slurm_error("cachemon: %s is not announced: %s", q.request.job, err.text);
+		h.request.uid = uid;
+	take_name(h.request.partition, getenv("SLURM_JOB_PARTITION"));
+	if (node_hook_ask(&h, NODE_BEGIN, &reply, &err))
+		slurm_error("cachemon: %s is not announced: %s", h.request.job, err.text);
 	return ESPANK_SUCCESS;
 }
 
@@ -160,13 +125,23 @@ static bool is_batch(uint32_t step)
 	return step == SLURM_BATCH_SCRIPT;
 }
 
-/* Steps of a batch job may have other names than the job; their environment is that of the job. */
-static bool has_name_of_job(spank_t sp, uint32_t step)
+static bool has_variable(spank_t sp, const char *name)
 {
 	char value[16];
 
-	return is_batch(step) || (!step && spank_getenv(sp, "ENVIRONMENT", value, sizeof(value)) ==
-						   ESPANK_ENV_NOEXIST);
+	return spank_getenv(sp, name, value, sizeof(value)) != ESPANK_ENV_NOEXIST;
+}
+
+/* Its steps have the environment of its script. */
+static bool is_in_batch_job(spank_t sp)
+{
+	return has_variable(sp, "ENVIRONMENT");
+}
+
+/* Steps of a batch job may have other names than the job. */
+static bool has_name_of_job(spank_t sp, uint32_t step)
+{
+	return is_batch(step) || (!step && !is_in_batch_job(sp));
 }
 
 /* On the node, before the tasks of a step but after the job's cgroup: once the daemon has answered,
@@ -175,64 +150,80 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char *av[])
 {
 	char name[NODE_NAME_MAX + 1];
 	struct node_reply reply;
-	struct question q;
+	struct node_hook h;
 	struct errtext err;
 	uint32_t step;
 	int e;
 
-	if (spank_remote(sp) != 1 || about_job(sp, ac, av, &q) ||
+	if (spank_remote(sp) != 1 || about_job(sp, ac, av, &h) ||
 	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
 		return ESPANK_SUCCESS;
 	if (has_name_of_job(sp, step) &&
 	    spank_getenv(sp, "SLURM_JOB_NAME", name, sizeof(name)) == ESPANK_SUCCESS)
-		take_name(q.request.name, name);
-	e = ask_daemon(&q, NODE_BEGIN, &reply, &err);
+		take_name(h.request.name, name);
+	e = node_hook_ask(&h, NODE_BEGIN, &reply, &err);
 	/* Refused: its run has begun, by another step. */
-	if (e && !is_refusal(e))
-		slurm_debug("cachemon: a step of %s is not announced: %s", q.request.job, err.text);
+	if (e && !node_hook_refused(e))
+		slurm_debug("cachemon: a step of %s is not announced: %s", h.request.job, err.text);
 	return ESPANK_SUCCESS;
 }
 
-/* Until the run has ended, or for as long as this hook may wait. */
-static int ask_totals(struct question *q, char line[NODE_TOTALS_LINE], struct errtext *err)
+/* Steps inherit the option from the batch script, whose line has their figures. Slurm keeps the
+ * options of sbatch in such a variable. */
+static bool is_in_batch_line(spank_t sp)
 {
-	const struct timespec pause = {.tv_nsec = TRY_MS * 1000000L};
-	struct node_reply reply;
-	bool ended = false;
-	int e = ask_daemon(q, NODE_END, &reply, err);
-
-	if (e && !is_refusal(e))
-		return e;
-	e = ask_daemon(q, NODE_TOTALS, &reply, err);
-	while (!e || is_refusal(e)) {
-		if (!e && node_totals_line(reply.text, line, &ended))
-			return errtext_set(err, -EBADMSG, "the daemon's answer has no figures");
-		if (ended)
-			return 0;
-		nanosleep(&pause, NULL);
-		if (clock_now_ns() + TRY_MS * UINT64_C(1000000) > q->until_ns)
-			return e;
-		e = ask_daemon(q, NODE_TOTALS, &reply, err);
-	}
-	return e;
+	return is_in_batch_job(sp) &&
+	       has_variable(sp, "SLURM_SPANK__SLURM_SPANK_OPTION_cachemon_cachemon");
 }
 
-/* The end of the batch script is that of the job. Slurm's messages go to the job's output while a
- * task's end is handled, not later. */
+/* Whether no task of the step is left on this node. */
+static bool is_last_task(spank_t sp)
+{
+	/* A slurmstepd has the tasks of one step, and Slurm has no place for this number. */
+	static uint32_t ended;
+	uint32_t tasks;
+
+	return spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) == ESPANK_SUCCESS &&
+	       ++ended == tasks;
+}
+
+/* "NODE: " in the output of a step that has several. */
+static const char *node_prefix(spank_t sp, char *space, size_t size)
+{
+	uint32_t nodes;
+
+	if (spank_get_item(sp, S_JOB_NNODES, &nodes) != ESPANK_SUCCESS || nodes < 2 ||
+	    spank_getenv(sp, "SLURMD_NODENAME", space, (int)size - 2) != ESPANK_SUCCESS)
+		return "";
+	return strcat(space, ": ");
+}
+
+/* Slurm's messages go to the output of the script or step while the end of a task is handled, not
+ * later. The end of the batch script is that of the job; after a step the job goes on. */
 int slurm_spank_task_exit(spank_t sp, int ac, char *av[])
 {
-	char line[NODE_TOTALS_LINE];
-	struct question q;
+	struct node_totals totals;
+	struct node_hook h;
 	struct errtext err;
+	char space[128];
+	const char *node, *until = "";
 	uint32_t step;
+	bool all;
 
-	if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || !is_batch(step) ||
-	    !asked_for(sp) || about_job(sp, ac, av, &q))
+	if (!is_last_task(sp) || spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+	    !asked_for(sp) || (!is_batch(step) && is_in_batch_line(sp)) ||
+	    about_job(sp, ac, av, &h))
 		return ESPANK_SUCCESS;
-	if (ask_totals(&q, line, &err))
-		slurm_spank_log("cachemon: no figures: %s", err.text);
-	else
-		slurm_spank_log("cachemon: %s", line);
+	node = is_batch(step) ? "" : node_prefix(sp, space, sizeof(space));
+	if (node_hook_totals(&h, is_batch(step) ? NODE_END : NODE_SAMPLE, &totals, &all, &err)) {
+		slurm_spank_log("cachemon: %sno figures: %s", node, err.text);
+		return ESPANK_SUCCESS;
+	}
+	if (!all)
+		until = " (until shortly before its end)";
+	else if (!is_batch(step))
+		until = " (the job so far)";
+	slurm_spank_log("cachemon: %s%s%s", node, totals.line, until);
 	return ESPANK_SUCCESS;
 }
 
@@ -262,17 +253,17 @@ static void start_report(spank_t sp, int ac, char *av[], const char *socket)
 int slurm_spank_job_epilog(spank_t sp, int ac, char *av[])
 {
 	struct node_reply reply;
-	struct question q;
+	struct node_hook h;
 	struct errtext err;
 	int e;
 
-	if (about_job(sp, ac, av, &q))
+	if (about_job(sp, ac, av, &h))
 		return ESPANK_SUCCESS;
-	e = ask_daemon(&q, NODE_END, &reply, &err);
+	e = node_hook_ask(&h, NODE_END, &reply, &err);
 	/* The prolog has complained about a daemon that is not there. */
-	if (e && !is_refusal(e))
-		slurm_debug("cachemon: the end of %s is not reported: %s", q.request.job, err.text);
+	if (e && !node_hook_refused(e))
+		slurm_debug("cachemon: the end of %s is not reported: %s", h.request.job, err.text);
 	else if (asked_for(sp) == ASKED_REPORT)
-		start_report(sp, ac, av, q.socket);
+		start_report(sp, ac, av, h.socket);
 	return ESPANK_SUCCESS;
 }

@@ -23,16 +23,18 @@
 enum {
 	ASK_MS = 1000,
 	TRY_S = 1,
-	TRIES = 60,
+	TRIES = 600, /* after a large copy the daemon refuses others for minutes */
 	COPY_BYTES = 1 << 20,
 	PROGRAM_S = 120,
 	PATH_BYTES = 256,
+	RUNS_MAX = 99, /* of a job on this node */
 };
 
 struct work {
 	const struct user_report *r;
 	char job[32];
-	char rows[PATH_BYTES], report[PATH_BYTES];
+	char rows[PATH_BYTES], report[PATH_BYTES]; /* names of the files */
+	int rows_fd, report_fd;
 	char home[PATH_BYTES + 8];
 };
 
@@ -66,12 +68,13 @@ static int ask_as_user(const struct work *w, enum node_verb verb, struct node_re
 
 static int check_ended(const struct work *w, bool *ended, struct errtext *err)
 {
-	char line[NODE_TOTALS_LINE];
+	struct node_totals totals = {.ended = *ended};
 	struct node_reply reply;
 	int e = *ended ? 0 : ask_as_user(w, NODE_TOTALS, &reply, err);
 
 	if (!*ended && !e)
-		e = node_totals_line(reply.text, line, ended);
+		e = node_totals_parse(reply.text, &totals);
+	*ended = totals.ended;
 	return *ended || e ? e : errtext_set(err, -EBUSY, "its run has not ended");
 }
 
@@ -96,14 +99,46 @@ static int fetch_rows(const struct work *w)
 }
 
 /* Never follows or replaces what somebody else put there. */
-static int make_file(const struct work *w, const char *name)
+static int make_file(const char *name)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		w->r->complain("cachemon: no report of %s: cannot make %s/%s: %s", w->job,
-			       w->r->directory, name, strerror(errno));
-	return fd;
+	return fd < 0 ? -errno : fd;
+}
+
+/* Both files, or none: 0 or -errno. */
+static int make_pair(struct work *w, const char *suffix)
+{
+	const struct user_report *r = w->r;
+
+	snprintf(w->rows, sizeof(w->rows), "cachemon-%u-%s%s.db", r->job, r->node, suffix);
+	snprintf(w->report, sizeof(w->report), "cachemon-%u-%s%s.txt", r->job, r->node, suffix);
+	w->rows_fd = make_file(w->rows);
+	if (w->rows_fd < 0)
+		return w->rows_fd;
+	w->report_fd = make_file(w->report);
+	if (w->report_fd >= 0)
+		return 0;
+	close(w->rows_fd);
+	unlink(w->rows);
+	return w->report_fd;
+}
+
+/* A job that was requeued has the files of its earlier runs there. Slurm's count of restarts is of
+ * no use: after a requeue it is already that of the next run. */
+static bool make_files(struct work *w)
+{
+	int e = make_pair(w, "");
+	char suffix[8];
+
+	for (int run = 2; e == -EEXIST && run <= RUNS_MAX; run++) {
+		snprintf(suffix, sizeof(suffix), "-%d", run);
+		e = make_pair(w, suffix);
+	}
+	if (e)
+		w->r->complain("cachemon: no report of %s: cannot make %s and .txt in %s: %s",
+			       w->job, w->rows, w->r->directory, strerror(-e));
+	return !e;
 }
 
 static int copy_rows(int from, int to)
@@ -117,22 +152,15 @@ static int copy_rows(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-static bool write_rows(const struct work *w)
+static bool write_rows(const struct work *w, int from)
 {
-	int from = fetch_rows(w), to = from < 0 ? -1 : make_file(w, w->rows), e = -EIO;
+	int e = copy_rows(from, w->rows_fd);
 
-	if (to >= 0) {
-		e = copy_rows(from, to);
-		if (close(to) && !e)
-			e = -errno;
-		if (e) {
-			w->r->complain("cachemon: no report of %s: cannot write %s/%s: %s", w->job,
-				       w->r->directory, w->rows, strerror(-e));
-			unlink(w->rows);
-		}
-	}
-	if (from >= 0)
-		close(from);
+	if (close(w->rows_fd) && !e)
+		e = -errno;
+	if (e)
+		w->r->complain("cachemon: no report of %s: cannot write %s/%s: %s", w->job,
+			       w->r->directory, w->rows, strerror(-e));
 	return !e;
 }
 
@@ -158,17 +186,26 @@ static bool run_program(const struct work *w, const char *const argv[], int out)
 	return !status;
 }
 
-static void write_report(const struct work *w)
+static bool write_report(const struct work *w)
 {
 	const char *const argv[] = {w->r->program, "report", "--full", "--no-pager",
 				    "--db",	   w->rows,  NULL};
-	int fd = make_file(w, w->report);
 
-	if (fd < 0)
+	return run_program(w, argv, w->report_fd);
+}
+
+static void write_files(struct work *w)
+{
+	int from = fetch_rows(w);
+
+	if (from < 0 || !make_files(w))
 		return;
-	if (!run_program(w, argv, fd))
+	if (!write_rows(w, from)) {
+		unlink(w->rows);
 		unlink(w->report);
-	close(fd);
+	} else if (!write_report(w)) {
+		unlink(w->report);
+	}
 }
 
 static void work(const struct user_report *r)
@@ -177,16 +214,14 @@ static void work(const struct user_report *r)
 	int e = become(r, w.home, sizeof(w.home));
 
 	snprintf(w.job, sizeof(w.job), "slurm:%u", r->job);
-	snprintf(w.rows, sizeof(w.rows), "cachemon-%u-%s.db", r->job, r->node);
-	snprintf(w.report, sizeof(w.report), "cachemon-%u-%s.txt", r->job, r->node);
 	umask(0077);
 	if (!e && chdir(r->directory))
 		e = -errno;
 	if (e)
 		r->complain("cachemon: no report of %s in %s: %s", w.job, r->directory,
 			    strerror(-e));
-	else if (write_rows(&w))
-		write_report(&w);
+	else
+		write_files(&w);
 }
 
 /* Slurm waits for this process; not for the one that works, which is in no group that it ends. */

@@ -19,11 +19,6 @@ struct watch_metrics {
 	bool complained;
 };
 
-static const char *name_of(const struct watch_run *run)
-{
-	return run->o->job ?: run->selector.name;
-}
-
 /* Only counts taken all the time: an estimate or a lower bound is not a counter. */
 static void take_counts(const struct watch_run *run, const struct counters *total,
 			struct counts *ret)
@@ -52,8 +47,8 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 	struct metrics_mount *mounts = calloc(nr, sizeof(*mounts));
 	struct metrics_job of = {
 		.manager = run->selector.identity.kind,
-		.jobid = selector_label(&run->selector, name_of(run)),
-		.name = name_of(run),
+		.jobid = selector_label(&run->selector, run->o->job),
+		.name = selector_title(&run->selector, run->o->job),
 		.step = run->selector.identity.step,
 		.partition = run->selector.identity.partition,
 		.past = run->metrics->metrics,

@@ -140,12 +140,17 @@ def slurm_groups(stack, node):
     return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
 
 
-def only(world, pattern, settings=""):
-    """Options for jobs of this name: the machine may have others."""
+def write_config(world, settings):
+    """The options; with a socket of its own, because the machine may have another daemon."""
     path = world.tool.fresh(".yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"jobs:\n  include: ['{pattern}']\n{settings}")
+        f.write(f"{settings}socket:\n  path: {world.tool.fresh('.socket')}\n")
     return "--config", path
+
+
+def only(world, pattern, settings=""):
+    """Options for jobs of this name: the machine may have others."""
+    return write_config(world, f"jobs:\n  include: ['{pattern}']\n{settings}")
 
 
 def cached(world):
@@ -333,9 +338,6 @@ def found_in_cgroup_v2(world, stack):
     root = machine.v2_root()
     own = f"{os.getpid():064x}"
     settings = f"jobs:\n  include: ['slurm:{number // 1000}*', 'container:{own}']\n"
-    config = world.tool.fresh(".yaml")
-    with open(config, "w", encoding="utf-8") as f:
-        f.write(settings)
     jobs, tallies = [], []
 
     def start(group):
@@ -346,7 +348,7 @@ def found_in_cgroup_v2(world, stack):
         tallies.extend(tally)
     groups = [machine.cgroup(stack, scope, f"job_{number}")]
     start(groups[0])
-    daemon = Daemon(world, stack, [], "--config", config)
+    daemon = Daemon(world, stack, [], *write_config(world, settings))
     daemon.wait_runs(1)
     groups.append(machine.cgroup(stack, scope, f"job_{number + 1}"))
     start(groups[1])

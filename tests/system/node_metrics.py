@@ -41,7 +41,7 @@ CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop
 class Front:
     """A daemon with jobs in cgroups, which serves its metrics."""
 
-    def __init__(self, world, stack, groups, web="", textfile=False, prefix=(), options=()):
+    def __init__(self, world, stack, groups, web="", textfile=False, prefix=(), options=(), jobs=None):
         self.world, self.port = world, free_port()
         self.directory = world.tool.fresh(".d")
         os.mkdir(self.directory)
@@ -56,7 +56,7 @@ class Front:
             settings.append(f"web_config: {self.directory}/web.yml")
         self.config = self.write("node.yaml", "".join([
             "metrics:\n", *(f"  {s}\n" for s in settings),
-            f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{os.getpid()}\"]\n",
+            jobs or f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{os.getpid()}\"]\n",
             f"socket:\n  path: {self.directory}/s/socket\n"]))
         self.daemon = Daemon(world, stack, groups, "--config", self.config, *options, prefix=prefix)
         self.daemon.until(self.listens, "the metrics server")
@@ -301,6 +301,43 @@ def figures_of_tasks(world, stack):
         for way in ("sent", "received"):
             equal(f"{way}, {protocol}", value(series, f"job_network_{way}_bytes_total", protocol=protocol), size)
     front.daemon.end()
+
+
+@part.case
+def strange_names(world, stack):
+    """Labels have the names as the systems have them, whatever the characters: those of a virtual
+    machine and of a cgroup from its path, that of a container from Docker's file. Two containers of
+    one name are two jobs."""
+    name = f'a"b \u00e4\\ $c{os.getpid()}'
+    root = machine.v2_root() or machine.v1_root()
+    escaped = "".join(c if c.isalnum() and c.isascii() else "".join(f"\\x{b:02x}" for b in c.encode()) for c in name)
+    vm = machine.cgroup(stack, root, f"machine-qemu\\x2d1\\x2d{escaped}.scope")
+    # The kernel refuses newlines.
+    plain = machine.cgroup(stack, root, f'c"\u00e4\x01 {os.getpid()}')
+    ids = [f"{os.getpid():08x}{i:056x}" for i in (1, 2)]
+    twins = [machine.cgroup(stack, root, f"docker-{ids[0]}.scope"), machine.cgroup(stack, root, f"libpod-{ids[1]}.scope")]
+    places = {f"docker/containers/{ids[0]}/config.v2.json": {"Name": f"/{name}"},
+              "containers/storage/overlay-containers/containers.json": [{"id": ids[1], "names": [name]}]}
+    library = world.tool.fresh(".lib")
+    for path, content in places.items():
+        os.makedirs(os.path.dirname(f"{library}/{path}"))
+        with open(f"{library}/{path}", "w", encoding="utf-8") as f:
+            json.dump(content, f)
+    own = ("unshare", "-m", "sh", "-c", f'mount --bind {library} /var/lib && exec "$@"', "sh")
+    jobs = f"jobs:\n  kinds: [vm, container]\n  include: [\"*{os.getpid()}\"]\n"
+    for groups, labels in (([], {("vm", name, name), ("container", ids[0], name), ("container", ids[1], name)}),
+                           ([plain], {("cgroup", os.path.basename(plain), os.path.basename(plain))})):
+        front = Front(world, stack, groups, jobs=jobs, prefix=own)
+        series = front.until(lambda s: len(infos(s)) == len(labels), f"{len(labels)} jobs")
+        equal("labels", infos(series), labels)
+        front.daemon.end()
+    check(os.path.exists(vm) and all(os.path.exists(t) for t in twins), "a cgroup is gone")
+
+
+def infos(series):
+    """(manager, jobid, name) of each job."""
+    found = [dict(labels) for name, labels in series if name == "cachemon_job_info"]
+    return {(job["manager"], job["jobid"], job["name"]) for job in found if job["jobid"] != "_other"}
 
 
 @part.case

@@ -228,7 +228,7 @@ def begun_and_ended_by_root(world, stack):
     begin = {"request": "begin", "job": node.name(1), "name": "train", "partition": "gpu", "uid": ALICE}
     for request in (begin, {"request": "end", "job": node.name(1)}):
         done = client(node, BOB, f"print(ask({request!r}))")
-        equal("answer to Bob", done.communicate(timeout=20)[0].strip(), str({"error": "only root may begin and end jobs"}))
+        equal("answer to Bob", done.communicate(timeout=20)[0].strip(), str({"error": "only root may begin, sample and end jobs"}))
     equal("end before it begins", node.ask({"request": "end", "job": node.name(1)}), {"error": "no such job is watched"})
     equal("begin", node.ask(begin), {})
     job = node.job(1, 0)

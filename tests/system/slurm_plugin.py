@@ -5,6 +5,7 @@ user sees the own jobs only, and gets a line in the job's output and a report of
 job fails or waits because of a daemon that is not there, or hangs."""
 
 import contextlib
+import glob
 import json
 import os
 import pwd
@@ -15,6 +16,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -24,12 +26,14 @@ from syslib import machine, reads  # noqa: E402
 from syslib.jobworld import FILES, main  # noqa: E402
 from syslib.machine import until  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
-from syslib.slurm import FIRST_JOB, NODE, Slurm  # noqa: E402
+from syslib.slurm import FIRST_JOB, NODE, SECOND_NODE, Slurm  # noqa: E402
 from syslib.tool import on_device  # noqa: E402
 
 part = Part(__doc__)
 USERS = ("nobody", "games")
-HOOK_S = 1  # for which a hook waits for the daemon
+HOOK_S = 1  # for which a hook waits for the daemon; longer where a busy machine must not matter
+SCRIPT_S = 2  # the same of the prolog and of the epilog
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples/slurm")
 COUNTS = ("read_calls", "read_bytes", "lookups", "hits", "misses")
 # Reads whole files without readahead, so that each page that is not cached before a call is a miss
 # of that call, and prints the sums.
@@ -55,15 +59,14 @@ print(json.dumps(got), flush=True)
 """
 LINE = re.compile(r"cachemon: read (?P<bytes>.*); (?P<ratio>.*) of (?P<lookups>[\d,]+) page lookups hit the page "
                   r"cache, (?P<misses>[\d,]+) missed \(.*\); its tasks waited .* for it in [^(]*$")
+SO_FAR = " (the job so far)"
 
 
 class Cluster:
     """Slurm with the plugin, and a daemon that takes samples so seldom that only the end of a job can
     be the reason for one."""
 
-    def __init__(self, world, stack, plugin=True, conf=""):
-        if not machine.v1_root():
-            raise Skipped("no cgroup v1 here")
+    def __init__(self, world, stack, plugin=True, wait=10 * HOOK_S, nodes=(NODE,), scripts=False):
         self.world, self.stack = world, stack
         self.plugin = f"{os.path.dirname(os.path.abspath(world.args.cachemon))}/slurm/spank_cachemon.so"
         if not os.path.exists(self.plugin):
@@ -71,9 +74,9 @@ class Cluster:
         self.socket_dir = world.tool.fresh(".run")
         self.socket = f"{self.socket_dir}/cachemon/socket"
         os.mkdir(self.socket_dir)
-        line = f"optional {self.plugin} socket={self.socket} program={os.path.abspath(world.args.cachemon)}\n"
+        line = f"optional {self.plugin} socket={self.socket} program={os.path.abspath(world.args.cachemon)} wait={wait}\n"
         self.slurm = Slurm(stack, world.tool.fresh(".slurm"), True, True, plugstack=line if plugin else "",
-                           more="PrologFlags=Alloc\n" + conf)
+                           more="PrologFlags=Alloc\n" + (self.copy_scripts() if scripts else ""), nodes=nodes)
         self.reader = f"{self.slurm.dir}/known.py"
         with open(self.reader, "w", encoding="ascii") as f:
             f.write(READER)
@@ -84,12 +87,30 @@ class Cluster:
             with open(f"{world.data}/{i:02}", "rb") as f:
                 reads.drop(f.fileno())
 
-    def start(self):
+    def copy_scripts(self):
+        """The prolog and the epilog, with the paths of this test: lines of Slurm's settings."""
+        lines = ""
+        for name in ("prolog", "epilog"):
+            with open(f"{EXAMPLES}/{name}", encoding="ascii") as f:
+                text = f.read()
+            for key, value in (("cachemon", self.world.tool.cachemon), ("socket", self.socket)):
+                text, found = re.subn(f"(?m)^{key}=.*$", f"{key}={value}", text)
+                equal(f"lines of {key} in {name}", found, 1)
+            with open(self.script(name), "w", encoding="ascii") as f:
+                f.write(text)
+            os.chmod(self.script(name), 0o755)
+            lines += f"{name.title()}={self.script(name)}\n"
+        return lines
+
+    def script(self, name):
+        return f"{self.socket_dir}/{name}"
+
+    def start(self, interval="10m"):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
             f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{FIRST_JOB // 100}??\"]\n"
                     f"socket:\n  path: {self.socket}\n")
-        self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", "10m")
+        self.daemon = Daemon(self.world, self.stack, [], "--config", config, "--interval", interval)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
         return self
 
@@ -111,8 +132,11 @@ class Cluster:
         return Batch(self, user, script, *options)
 
     def log(self, pattern):
-        with open(f"{self.slurm.dir}/slurmd.log", encoding="utf-8") as f:
-            return [line for line in f if re.search(pattern, line)]
+        lines = []
+        for path in glob.glob(f"{self.slurm.dir}/slurmd.*.log"):
+            with open(path, encoding="utf-8") as f:
+                lines += [line for line in f if re.search(pattern, line)]
+        return lines
 
     def wait_report(self, path):
         def failed():
@@ -175,6 +199,27 @@ def check_counts(world, db, known):
         equal(key, data[key], known[key])
 
 
+def figures(line):
+    """Lookups and misses in a line of the plugin."""
+    found = LINE.search(line)
+    check(found, line)
+    return [int(found[key].replace(",", "")) for key in ("lookups", "misses")]
+
+
+def query(path, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchall()
+
+
+def check_so_far(db, line, known):
+    """The line has the first interval: until the last task has ended, the daemon takes no sample."""
+    check(line.endswith(SO_FAR), line)
+    rows = query(db, "SELECT i.lookups, i.misses FROM job_interval i JOIN job j ON j.id = job_id WHERE slot = 1 "
+                     "ORDER BY interval_id LIMIT 1")
+    equal("figures of the line", figures(line.removesuffix(SO_FAR)), list(rows[0]))
+    check(rows[0][0] >= known["lookups"], f"{rows} are not all of {known}")
+
+
 def check_own(path, user):
     st = os.lstat(path)
     equal(f"owner and mode of {path}", (st.st_uid, st.st_gid, stat.filemode(st.st_mode)),
@@ -199,14 +244,11 @@ def two_users(world, stack):
         for ending in ("txt", "db"):
             check_own(job.file(ending), user)
         check_counts(world, job.file("db"), known)
-        with contextlib.closing(sqlite3.connect(f"file:{job.file('db')}?mode=ro", uri=True)) as db:
-            rows = db.execute("SELECT external_id, uid, job_name, partition, lookups, misses, r.state FROM job "
-                              "JOIN run r ON r.id = run_id WHERE slot = 1").fetchall()
+        rows = query(job.file("db"), "SELECT external_id, uid, job_name, partition, lookups, misses, r.state FROM job "
+                                     "JOIN run r ON r.id = run_id WHERE slot = 1")
         equal("rows", [row[:4] + row[6:] for row in rows],
               [(str(job.id), pwd.getpwnam(user).pw_uid, f"train {user}", "batch", "complete")])
-        line = LINE.search(job.shown())
-        check(line, job.shown())
-        equal("figures of the line", [int(line[key].replace(",", "")) for key in ("lookups", "misses")], list(rows[0][4:6]))
+        equal("figures of the line", figures(job.shown()), list(rows[0][4:6]))
         with open(job.file("txt"), encoding="utf-8") as f:
             check(f"(Slurm job {job.id}, partition batch)" in f.read(), "the report is not of this job")
         equal(f"jobs of {user}", list(cluster.list(user)), [f"slurm:{job.id}"])
@@ -234,7 +276,8 @@ def task_array(world, stack):
 
 @part.case
 def srun_alone(world, stack):
-    """A job without a batch script has a report, too; other values of the option are refused."""
+    """A job without a batch script has a line and a report, too; other values of the option are
+    refused."""
     cluster = Cluster(world, stack).start()
     user = USERS[0]
     home = cluster.home(user)
@@ -245,8 +288,66 @@ def srun_alone(world, stack):
         done = cluster.as_user(user, *with_option, *cluster.read(i, i + 2, i).split(), directory=home)
         equal(f"status: {done.stderr}", done.returncode, 0)
         cluster.wait_report(f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.txt")
-        check_counts(world, f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.db", json.loads(done.stdout))
+        db = f"{home}/cachemon-{FIRST_JOB + i}-{NODE}.db"
+        check_counts(world, db, json.loads(done.stdout))
+        lines = [line for line in done.stderr.splitlines() if "cachemon: " in line]
+        equal(f"lines: {lines}", len(lines), 1)
+        check_so_far(db, lines[0], json.loads(done.stdout))
     equal("names", sorted(job["name"] for job in cluster.list(user).values()), ["alone 0", "alone 1"])
+    cluster.daemon.end()
+
+
+@part.case
+def tasks_of_nodes(world, stack):
+    """Two slurmd on this machine, and a step of four tasks: a line for each node, and a report."""
+    nodes = (NODE, SECOND_NODE)
+    cluster = Cluster(world, stack, nodes=nodes).start()
+    user = USERS[0]
+    home = cluster.home(user)
+    task = f"/usr/bin/python3 {cluster.reader} {world.data}/0$SLURM_PROCID"
+    done = cluster.as_user(user, "srun", "-N2", "-n4", "--cachemon=report", "sh", "-c", task, directory=home)
+    equal(f"status: {done.stderr}", done.returncode, 0)
+    known = [json.loads(line) for line in done.stdout.splitlines()]
+    equal("tasks", len(known), 4)
+    known = {key: sum(line[key] for line in known) for key in COUNTS}
+    for node in nodes:
+        cluster.wait_report(f"{home}/cachemon-{FIRST_JOB}-{node}.txt")
+        check_counts(world, f"{home}/cachemon-{FIRST_JOB}-{node}.db", known)
+        lines = [line for line in done.stderr.splitlines() if f"cachemon: {node}: " in line]
+        equal(f"lines of {node} in {done.stderr}", len(lines), 1)
+        check(LINE.search(lines[0].replace(f"{node}: ", "").removesuffix(SO_FAR)), lines[0])
+    equal("lines", done.stderr.count("cachemon: "), len(nodes))
+    cluster.daemon.end()
+
+
+@part.case
+def step_of_a_batch_job(world, stack):
+    """Only that step asks for a line; the job goes on after it."""
+    cluster = Cluster(world, stack).start()
+    script = cluster.read(1) + "srun --cachemon " + cluster.read(2, 1) + cluster.read(3)
+    job = cluster.submit(USERS[0], script, "-J", "steps").wait()
+    before = [json.loads(line) for line in job.output() if line.startswith("{")][:2]
+    cluster.daemon.end()
+    check_so_far(cluster.daemon.db, job.shown(), {"lookups": sum(line["lookups"] for line in before)})
+    check_counts(world, cluster.daemon.db, job.known())
+
+
+@part.case
+def requeued(world, stack):
+    """Each run of the job has its own report."""
+    cluster = Cluster(world, stack).start()
+    again = f'if [ -z "$SLURM_RESTART_COUNT" ]; then {cluster.read(1).strip()}; scontrol requeue $SLURM_JOB_ID; sleep 60\nfi\n'
+    job = cluster.submit(USERS[0], again + cluster.read(2, 2), "--cachemon=report", "--requeue", "--open-mode=append")
+    cluster.wait_report(job.file("txt"))
+    # Slurm waits two minutes by default.
+    until(lambda: cluster.slurm.run("squeue", "-h", "-j", str(job.id), "-o", "%T").strip() == "PENDING", "the requeued job")
+    equal("status", subprocess.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"], env=cluster.slurm.env,
+                                   check=False).returncode, 0)
+    job.wait()
+    cluster.wait_report(f"{job.dir}/cachemon-{job.id}-{NODE}-2.txt")
+    first, second = (json.loads(line) for line in job.output() if line.startswith("{"))
+    check_counts(world, job.file("db"), first)
+    check_counts(world, f"{job.dir}/cachemon-{job.id}-{NODE}-2.db", second)
     cluster.daemon.end()
 
 
@@ -273,13 +374,58 @@ def planted_links(world, stack):
         os.chmod(victim, 0o666)  # the job's user may write it
         plant = f"ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}.{ending}\n"
         job = cluster.submit(USERS[0], plant + cluster.read(1), "--cachemon=report").wait()
-        until(lambda j=job: cluster.log(f"cachemon: no report of slurm:{j.id}: "), "the refusal")
+        cluster.wait_report(f"{job.dir}/cachemon-{job.id}-{NODE}-2.txt")
         with open(victim, encoding="ascii") as f:
             equal("the file behind the link", f.read(), "as it was")
         equal("the link", os.readlink(job.file(ending)), victim)
-        check(not os.path.isfile(job.file("txt")) or ending == "txt", "there is a report")
+        check(os.path.lexists(job.file("txt")) + os.path.lexists(job.file("db")) == 1, "there is half a report")
         equal("lines", len([line for line in job.output() if LINE.search(line)]), 1)
         equal("other files of the victim", os.listdir(os.path.dirname(victim)), ["victim"])
+    cluster.daemon.end()
+
+
+@part.case
+def without_the_plugin(world, stack):
+    """The prolog and the epilog announce jobs and end them. A report is for who asked by a comment."""
+    cluster = Cluster(world, stack, plugin=False, scripts=True).start("1s")
+    listed = f"{world.tool.cachemon} jobs --socket {cluster.socket} --json"
+    # The daemon may find the cgroup of the job later than the job begins to read.
+    wait = f"until {listed} | grep -q '\"slurm:'$SLURM_JOB_ID'\"'; do sleep 0.3; done\n"
+    jobs = [cluster.submit(user, wait + cluster.read(i, i + 2) + "srun " + cluster.read(i, i + 4), *options)
+            for i, (user, *options) in enumerate(((USERS[0], "--comment=cachemon"), (USERS[1], "--comment=cachemon"),
+                                                  (USERS[1],)))]
+    for job, user in zip(jobs[:2], USERS):
+        job.wait()
+        until(lambda j=job: os.path.exists(j.file("txt")) and os.path.getsize(j.file("txt")), job.file("txt"))
+        for ending in ("txt", "db"):
+            check_own(job.file(ending), user)
+        check_counts(world, job.file("db"), job.known())
+        rows = query(job.file("db"), "SELECT external_id, uid, partition, r.state FROM job JOIN run r ON r.id = run_id "
+                                     "WHERE slot = 1")
+        equal("rows", rows, [(str(job.id), pwd.getpwnam(user).pw_uid, "batch", "complete")])
+    jobs[2].wait()
+    cluster.daemon.until(lambda: cluster.list(USERS[1]).get(f"slurm:{jobs[2].id}", {}).get("state") == "complete", "the end")
+    equal("files of the job that asked for nothing", glob.glob(f"{jobs[2].dir}/cachemon*"), [])
+    # Links where the files would be.
+    victim = f"{cluster.home(USERS[1])}/victim"
+    plant = f"ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}.txt; ln -s {victim} cachemon-$SLURM_JOB_ID-{NODE}-2.db\n"
+    job = cluster.submit(USERS[0], plant + wait, "--comment=cachemon").wait()
+    third = f"{job.dir}/cachemon-{job.id}-{NODE}-3.txt"
+    until(lambda: os.path.exists(third) and os.path.getsize(third), third)
+    check(not os.path.lexists(victim), "something followed the link")
+    # Neither fails or waits long without an answer.
+    cluster.daemon.process.send_signal(signal.SIGSTOP)
+    job = cluster.submit(USERS[0], cluster.read(1), "--comment=cachemon").wait()
+    equal("bytes read", job.known()["read_bytes"], os.path.getsize(f"{world.data}/01"))
+    equal("state of the node", cluster.slurm.run("sinfo", "-h", "-o", "%T").strip() in ("idle", "completing"), True)
+    for name in ("prolog", "epilog"):
+        began = time.monotonic()
+        equal(f"status of the {name}", subprocess.run([cluster.script(name)], check=False, stderr=subprocess.DEVNULL,
+                                                      env={**os.environ, "SLURM_JOB_ID": "1", "SLURM_JOB_UID": "1",
+                                                           "SLURM_JOB_PARTITION": "batch"}).returncode, 0)
+        took = time.monotonic() - began
+        check(took < SCRIPT_S + 1, f"the {name} took {took:.1f} s")
+    cluster.daemon.process.send_signal(signal.SIGCONT)
     cluster.daemon.end()
 
 
@@ -300,14 +446,14 @@ def unharmed(cluster, words, last):
 
 @part.case
 def no_daemon(world, stack):
-    cluster = Cluster(world, stack)
+    cluster = Cluster(world, stack, wait=HOOK_S)
     unharmed(cluster, "cannot reach the daemon at ", HOOK_S)
 
 
 @part.case
 def hanging_daemon(world, stack):
     """It accepts connections, by its queue, and never answers."""
-    cluster = Cluster(world, stack).start()
+    cluster = Cluster(world, stack, wait=HOOK_S).start()
     cluster.daemon.process.send_signal(signal.SIGSTOP)
     unharmed(cluster, "no answer ", 2 * HOOK_S)
     cluster.daemon.process.send_signal(signal.SIGCONT)

@@ -70,6 +70,8 @@ static void test_requests(void **state)
 	assert_int_equal(q.uid, -1);
 	good("{\"request\": \"end\", \"job\": \"slurm:14\"}", &q);
 	assert_int_equal(q.verb, NODE_END);
+	good("{\"request\": \"sample\", \"job\": \"slurm:14\"}", &q);
+	assert_int_equal(q.verb, NODE_SAMPLE);
 }
 
 /* A client's request means to the daemon what the client meant. */
@@ -121,7 +123,7 @@ static void test_wrong_shapes(void **state)
 	bad("{\"request\": 1}", "a request has a text 'request'");
 	bad("{\"Request\": \"hello\"}", "a request has a text 'request'");
 	bad("{\"request\": \"stop\"}",
-	    "unknown request; there are hello, jobs, snapshot, totals, begin and end");
+	    "unknown request; there are hello, jobs, snapshot, totals, begin, end and sample");
 }
 
 static void test_wrong_keys(void **state)

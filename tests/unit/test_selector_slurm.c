@@ -34,6 +34,7 @@ static void slurm_without_cgroup(void **state)
 {
 	static const char stepd[] = "/usr/sbin/slurmstepd-wlm", root[] = "0\t0\t0\t0";
 	static const char alice[] = "1000\t1000\t1000\t1000";
+	static const char *const no_task[] = {"14_", "_3", "14_3x", "14_x"};
 	struct trees *t = *state;
 	struct selector_places places = own_proc(t);
 	struct scratch *s = &t->s;
@@ -81,6 +82,15 @@ static void slurm_without_cgroup(void **state)
 	selector_free(&sel);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "1", &sel, &err), -ENOENT);
 	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14.1", &sel, &err), -ENOENT);
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "14_3.0", &sel, &err), -ENOENT);
+	assert_string_equal(err.text,
+			    "slurm:14_3.0 is a task of a job array: give the number of its own "
+			    "job (JobId in 'scontrol show job 14_3')");
+	for (size_t i = 0; i < sizeof(no_task) / sizeof(no_task[0]); i++) {
+		assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, no_task[i], &sel, &err),
+				 -ENOENT);
+		assert_non_null(strstr(err.text, "no Slurm job"));
+	}
 }
 
 /* The job is its user's, not that of root's slurmstepd, which Slurm moves into the cgroup first. */

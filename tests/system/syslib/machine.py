@@ -11,6 +11,8 @@ MKFS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q", "-f"]}
 READ_AHEAD_KB = 128
 V1_MEMORY = "/sys/fs/cgroup/memory"
+# In an emulated machine everything takes longer.
+PATIENCE = int(os.environ.get("CACHEMON_PATIENCE", "1"))
 V2_PLACES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 
 
@@ -23,6 +25,7 @@ def run(*argv):
 
 def until(condition, what, seconds=60):
     """Waits for a condition; the time is only a bound."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         value = condition()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Slurm on the loopback, in a directory of its own: controller, one node, munge."""
+"""Slurm on the loopback, in a directory of its own: controller, nodes, munge."""
 
 import os
 import shutil
@@ -7,13 +7,14 @@ import signal
 import socket
 import subprocess
 
-from .machine import until
+from .machine import until, v1_root, v2_root
 from .part import Failed, Skipped, equal
 from .tool import tail
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "squeue", "sinfo")
 # Several clusters may run at once, and each has the cgroups of the machine.
 NODE = f"n{os.getpid()}"
+SECOND_NODE = f"{NODE}b"
 FIRST_JOB = (1000 + os.getpid() % 600000) * 100
 # Reads each file that a line of its input names, and prints the number of calls and bytes. The call
 # at the end of the file reads no page.
@@ -43,9 +44,9 @@ AuthInfo=socket={dir}/munge.sock
 StateSaveLocation={dir}/state
 SlurmdSpoolDir={dir}/spool.%n
 SlurmctldPidFile={dir}/slurmctld.pid
-SlurmdPidFile={dir}/slurmd.pid
+SlurmdPidFile={dir}/slurmd.%n.pid
 SlurmctldLogFile={dir}/slurmctld.log
-SlurmdLogFile={dir}/slurmd.log
+SlurmdLogFile={dir}/slurmd.%n.log
 MpiDefault=none
 ProctrackType={proctrack}
 TaskPlugin={task}
@@ -57,10 +58,36 @@ CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 ReturnToService=2
 SlurmdParameters=config_overrides
 FirstJobId={first_job}
-NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=4 RealMemory=2000
-PartitionName=batch Nodes={node} Default=YES MaxTime=INFINITE State=UP
+PartitionName=batch Nodes={nodes} Default=YES MaxTime=INFINITE State=UP
 PlugStackConfig={dir}/plugstack.conf
 """
+NODE_CONF = "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=2000\n"
+
+
+# Without systemd, Slurm expects the slice in which systemd would have made its scope.
+SLICE = "system.slice"
+CONTROLLERS = "+cpu +memory +pids"
+
+
+def make_slice():
+    root = v2_root()
+    os.makedirs(f"{root}/{SLICE}", exist_ok=True)
+    for place in (root, f"{root}/{SLICE}"):
+        with open(f"{place}/cgroup.subtree_control", "w", encoding="ascii") as f:
+            f.write(CONTROLLERS)
+
+
+def cgroup_plugin():
+    """As on the machine: Slurm refuses cgroup v2 where v1 has controllers."""
+    if v1_root():
+        return "CgroupPlugin=autodetect\nCgroupMountpoint=/sys/fs/cgroup\n"
+    make_slice()
+    return "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"
+
+
+def missing_program():
+    """One of those that are not installed."""
+    return next((p for p in PROGRAMS if not shutil.which(p, path="/usr/sbin:/usr/bin")), None)
 
 
 def free_port():
@@ -70,33 +97,34 @@ def free_port():
 
 
 class Slurm:
-    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all; plugstack: lines
-    that name plugins; more: lines of the configuration."""
+    """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all; plugstack:
+    lines that name plugins; more: lines of the configuration; nodes: each has a slurmd on this machine."""
 
-    def __init__(self, stack, work, cgroups, memory, plugstack="", more=""):
-        for program in PROGRAMS:
-            if not shutil.which(program, path="/usr/sbin:/usr/bin"):
-                raise Skipped(f"{program} is not installed")
+    def __init__(self, stack, work, cgroups, memory, plugstack="", more="", nodes=(NODE,)):
+        if missing_program():
+            raise Skipped(f"{missing_program()} is not installed")
         self.dir = work
         os.mkdir(work, 0o755)
         with open(f"{work}/slurm.conf", "w") as f:
-            f.write(CONF.format(host=socket.gethostname().split(".")[0], dir=work, node=NODE,
-                                first_job=FIRST_JOB,
-                                port=free_port(), node_port=free_port(),
+            host = socket.gethostname().split(".")[0]
+            for node in nodes:
+                f.write(NODE_CONF.format(node=node, host=host, port=free_port()))
+            f.write(CONF.format(host=host, dir=work, nodes=",".join(nodes), first_job=FIRST_JOB, port=free_port(),
                                 proctrack=f"proctrack/{'cgroup' if cgroups else 'linuxproc'}",
                                 task=f"task/{'cgroup' if cgroups else 'none'}") + more)
         with open(f"{work}/plugstack.conf", "w") as f:
             f.write(plugstack)
         with open(f"{work}/cgroup.conf", "w") as f:
-            f.write("CgroupPlugin=autodetect\nCgroupMountpoint=/sys/fs/cgroup\nConstrainCores=no\n"
+            f.write(f"{cgroup_plugin() if cgroups else ''}ConstrainCores=no\n"
                     f"ConstrainRAMSpace={'yes' if memory else 'no'}\n")
         self.env = {**os.environ, "SLURM_CONF": f"{work}/slurm.conf"}
         stack.callback(self.stop)
         self.pids = []
         self._munge()
-        self._daemon("slurmctld")
-        self._daemon("slurmd", "-N", NODE)
-        until(lambda: self.run("sinfo", "-h", "-o", "%T").strip() == "idle", "an idle node", 60)
+        self._daemon("slurmctld", "slurmctld.pid")
+        for node in nodes:
+            self._daemon("slurmd", f"slurmd.{node}.pid", "-N", node)
+        until(lambda: self.run("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(nodes), "idle nodes", 60)
         with open(f"{work}/reader.py", "w") as f:
             f.write(READER)
 
@@ -104,17 +132,17 @@ class Slurm:
         with open(f"{self.dir}/munge.key", "wb") as f:
             f.write(os.urandom(1024))
         os.chmod(f"{self.dir}/munge.key", 0o400)
-        self._daemon("munged", "--force", f"--socket={self.dir}/munge.sock",
+        self._daemon("munged", "munged.pid", "--force", f"--socket={self.dir}/munge.sock",
                      f"--key-file={self.dir}/munge.key", f"--pid-file={self.dir}/munged.pid",
                      f"--log-file={self.dir}/munged.log", f"--seed-file={self.dir}/munge.seed")
 
-    def _daemon(self, program, *args):
+    def _daemon(self, program, pid_file, *args):
         """In the background, and known by its pid file."""
         done = subprocess.run([f"/usr/sbin/{program}", *args], env=self.env, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Failed(f"{program} does not start: {tail(done.stdout)}")
-        path = f"{self.dir}/{program}.pid"
+        path = f"{self.dir}/{pid_file}"
         until(lambda: os.path.exists(path) and os.path.getsize(path), path)
         with open(path) as f:
             self.pids.append(int(f.read()))
