@@ -12,8 +12,11 @@
 #define ARCH_O_DIRECT 0200000
 enum {
 	NR_io_submit = 2,
+	NR_mkdirat = 34,
+	NR_unlinkat = 35,
 	NR_ftruncate = 46,
 	NR_fallocate = 47,
+	NR_openat = 56,
 	NR_read = 63,
 	NR_write = 64,
 	NR_readv = 65,
@@ -35,6 +38,7 @@ enum {
 	NR_preadv2 = 286,
 	NR_pwritev2 = 287,
 	NR_io_uring_enter = 426,
+	NR_openat2 = 437,
 };
 #define ARCH_COMPAT_ADVISES(nr) false
 #elif defined(CACHEMON_ARCH_x86)
@@ -43,6 +47,7 @@ enum {
 enum {
 	NR_read = 0,
 	NR_write = 1,
+	NR_open = 2,
 	NR_pread64 = 17,
 	NR_pwrite64 = 18,
 	NR_readv = 19,
@@ -52,9 +57,16 @@ enum {
 	NR_sendfile = 40,
 	NR_execve = 59,
 	NR_ftruncate = 77,
+	NR_mkdir = 83,
+	NR_rmdir = 84,
+	NR_creat = 85,
+	NR_unlink = 87,
 	NR_readahead = 187,
 	NR_io_submit = 209,
 	NR_fadvise64 = 221,
+	NR_openat = 257,
+	NR_mkdirat = 258,
+	NR_unlinkat = 263,
 	NR_splice = 275,
 	NR_fallocate = 285,
 	NR_preadv = 295,
@@ -65,6 +77,7 @@ enum {
 	NR_preadv2 = 327,
 	NR_pwritev2 = 328,
 	NR_io_uring_enter = 426,
+	NR_openat2 = 437,
 };
 
 /* arch/x86/entry/syscalls/syscall_32.tbl: calls of 32-bit programs, and the one of the above
@@ -83,10 +96,13 @@ enum {
 	COMPAT_pwritev2 = 379,
 };
 #define ARCH_COMPAT_CALLS                                                                          \
-	{3, NR_read}, {4, NR_write}, {11, NR_execve}, {93, NR_ftruncate}, {145, NR_readv},         \
-		{146, NR_writev}, {COMPAT_pread64, NR_pread64}, {COMPAT_pwrite64, NR_pwrite64},    \
-		{COMPAT_sendfile, NR_sendfile}, {194, NR_ftruncate}, {COMPAT_madvise, NR_madvise}, \
+	{3, NR_read}, {4, NR_write}, {5, NR_open}, {8, NR_creat}, {10, NR_unlink},                 \
+		{11, NR_execve}, {39, NR_mkdir}, {40, NR_rmdir}, {93, NR_ftruncate},               \
+		{145, NR_readv}, {146, NR_writev}, {COMPAT_pread64, NR_pread64},                   \
+		{COMPAT_pwrite64, NR_pwrite64}, {COMPAT_sendfile, NR_sendfile},                    \
+		{194, NR_ftruncate}, {COMPAT_madvise, NR_madvise},                                 \
 		{COMPAT_readahead, NR_readahead}, {239, NR_sendfile}, {248, NR_io_submit},         \
+		{295, NR_openat}, {296, NR_mkdirat}, {301, NR_unlinkat}, {437, NR_openat2},        \
 		{COMPAT_fadvise64, NR_fadvise64}, {COMPAT_fadvise64_64, NR_fadvise64},             \
 		{313, NR_splice}, {324, NR_fallocate}, {COMPAT_preadv, NR_preadv},                 \
 		{COMPAT_pwritev, NR_pwritev}, {350, NR_finit_module}, {358, NR_execveat},          \

@@ -344,6 +344,26 @@ struct net_row {
 	__u64 received_bytes;
 };
 
+/* Calls of files and directories, as they returned to their callers. */
+enum vfs_call { VFS_READ, VFS_WRITE, VFS_OPEN, VFS_MKDIR, VFS_RMDIR, VFS_UNLINK, VFS_NR };
+struct vfs_row {
+	__u64 calls[VFS_NR];
+	__u64 errors[VFS_NR]; /* of these calls */
+	__u64 read_bytes, written_bytes;
+	__u64 created; /* files that did not exist before their open */
+};
+
+/* Those of them that reached a regular file on a disk or a server: by its device. The rest of the
+ * job's filesystems has no entry. */
+#define VFS_DEVICES 8
+struct vfs_device {
+	__u32 dev; /* as in struct file_key; 0: none */
+	__u32 pad;
+	__u64 calls[VFS_OPEN + 1];
+	__u64 read_bytes, written_bytes;
+	__u64 created;
+};
+
 /* Facts of a whole job since the start of the run. */
 struct job_row {
 	__u64 cpu_ns;	   /* CPU time of its tasks since they joined the job */
@@ -356,6 +376,8 @@ struct job_row {
 	/* Many jobs; with one job, 0. */
 	struct activity activity;
 	struct net_row net[NET_NR];
+	struct vfs_row vfs;
+	struct vfs_device vfs_of[VFS_DEVICES];
 };
 
 /* The places where hooks show the end of a direct read, one per kind of direct read. */
@@ -382,6 +404,7 @@ enum event {
 	EV_ADVICE_CALL, /* every system call of the machine while attached */
 	EV_SCOPE,	/* the ends of functions that show eviction causes */
 	EV_SOCKET,	/* every message of the machine while attached */
+	EV_VFS,		/* calls of files and directories */
 	EV_NR,
 };
 

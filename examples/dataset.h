@@ -22,7 +22,7 @@
 
 #define VALIDATION_PATH	 "validation/validation.bin" /* read in order, then dropped */
 #define VALIDATION_BYTES (96 * MIB)
-#define VALIDATED_BYTES	 (70 * MIB)		       /* this much of it is read */
+#define VALIDATED_BYTES	 (32 * MIB)		       /* this much of it is read */
 #define FEATURES_PATH	 "features/plain.bin"	       /* random records, no advice */
 #define ADVISED_PATH	 "features/advised-random.bin" /* the same with POSIX_FADV_RANDOM */
 #define FEATURES_BYTES	 (32 * MIB)

@@ -20,12 +20,12 @@
 
 #include "dataset.h"
 
-#define NR_EPOCHS     3
+#define NR_EPOCHS     6
 #define NR_WORKERS    4
 #define QUEUED	      2 /* samples that a worker may be ahead of the training, as in loaders */
 #define BATCH	      8
-#define STEP_NS	      60000000 /* a training step on the accelerator */
-#define SAMPLE_NS     25000000 /* CPU time to decode and augment a sample */
+#define STEP_NS	      30000000 /* a training step on the accelerator */
+#define SAMPLE_NS     5000000  /* CPU time to decode and augment a sample */
 #define BLOCK_NS      4000000  /* CPU time for 1 MiB of anything else */
 #define READ_BYTES    ((size_t)256 << 10)
 #define RECORD_BYTES  ((size_t)24 << 10)

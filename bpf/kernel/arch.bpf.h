@@ -25,12 +25,14 @@ struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
 } __attribute__((preserve_access_index));
-#define REGS_COMPAT(r)		(READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
-#define REGS_NR_NATIVE(r)	((long)READ(r, syscallno))
-#define REGS_ARG_NATIVE(r, n)	((n) == 1 ? READ(r, orig_x0) : READ(r, regs[(n)-1]))
-#define REGS_ARG3_NATIVE(r)	READ(r, regs[2])
-#define ARCH_OFFSET_IS_SHORT(r) false
-#define REGS_ARG4_NATIVE(r)	READ(r, regs[3])
+#define REGS_COMPAT(r)		  (READ(r, pstate) & 0x10) /* PSR_MODE32_BIT: AArch32 user mode */
+#define REGS_NR_NATIVE(r)	  ((long)READ(r, syscallno))
+#define REGS_ARG_NATIVE(r, n)	  ((n) == 1 ? READ(r, orig_x0) : READ(r, regs[(n)-1]))
+#define REGS_ARG3_NATIVE(r)	  READ(r, regs[2])
+#define ARCH_OFFSET_IS_SHORT(r)	  false
+#define REGS_ARG4_NATIVE(r)	  READ(r, regs[3])
+#define ARCH_CALL_IS_COMPAT(t, r) REGS_COMPAT(r)
+#define ARCH_VFS_CALLS
 /* BPF has no separate fence, but each atomic operation that returns the old value is a full one. */
 #define ARCH_ORDER(word) __sync_lock_test_and_set(word, 0)
 #elif defined(CACHEMON_ARCH_x86)
@@ -49,17 +51,31 @@ struct pt_regs {
 	 : (n) == 3 ? READ(r, dx)                                                                  \
 	 : (n) == 4 ? READ(r, r10)                                                                 \
 		    : READ(r, r8))
-#define ARCH_OFFSET_IS_SHORT(r) (REGS_COMPAT(r) && REGS_NR_NATIVE(r) == COMPAT_sendfile)
-#define ARCH_PAGE_SHIFT		12
+#define ARCH_OFFSET_IS_SHORT(r)	  (REGS_COMPAT(r) && REGS_NR_NATIVE(r) == COMPAT_sendfile)
+/* A 64-bit program can make the call of a 32-bit one (int $0x80): TS_COMPAT of
+ * arch/x86/include/asm/thread_info.h. */
+#define ARCH_CALL_IS_COMPAT(t, r) (READ(t, thread_info.status) & 2)
+#define ARCH_VFS_CALLS                                                                             \
+	[NR_open] = 1 + VFS_OPEN, [NR_creat] = 1 + VFS_OPEN, [NR_mkdir] = 1 + VFS_MKDIR,           \
+	[NR_rmdir] = 1 + VFS_RMDIR, [NR_unlink] = 1 + VFS_UNLINK,
+#define ARCH_PAGE_SHIFT	 12
 /* This architecture does not reorder loads with loads or stores with stores: only the compiler
  * must be restrained. */
-#define ARCH_ORDER(word)	barrier()
+#define ARCH_ORDER(word) barrier()
 #endif
 
 /* The system call is one of a 32-bit program. */
 static __always_inline bool regs_compat(__u64 regs)
 {
 	return REGS_COMPAT(CAST(pt_regs, regs));
+}
+
+/* Its numbers are not those of the program: what it does is unknown. */
+static __always_inline bool regs_are_mixed(struct task_struct *t, __u64 regs)
+{
+	struct pt_regs *r = CAST(pt_regs, regs);
+
+	return !ARCH_CALL_IS_COMPAT(t, r) != !REGS_COMPAT(r);
 }
 
 static __always_inline bool regs_offset_is_short(__u64 regs)

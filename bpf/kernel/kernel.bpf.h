@@ -221,7 +221,11 @@ typedef struct {
 struct signal_struct {
 	atomic_t live;
 };
+struct thread_info {
+	__u32 status; /* of x86 */
+};
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags;
 	void *stack;
 	int pid, tgid;
@@ -435,12 +439,20 @@ struct iovec {
 /* include/linux/fs.h */
 #define FMODE_RANDOM  (1u << 12)
 #define FMODE_NOREUSE (1u << 23)
+#define FMODE_CREATED (1u << 20)
 /* include/linux/mm.h */
 #define VM_EXEC	     0x00000004
 #define VM_SEQ_READ  0x00008000
 #define VM_RAND_READ 0x00010000
-/* include/linux/errno.h */
-#define EIOCBQUEUED 529
+/* include/uapi/linux/fcntl.h */
+#define AT_REMOVEDIR 0x200
+/* include/uapi/asm-generic/errno-base.h, include/linux/errno.h */
+#define EBADF		      9
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+#define EIOCBQUEUED	      529
 /* include/uapi/linux/magic.h */
 #define PROC_SUPER_MAGIC      0x9fa0
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630

@@ -16,6 +16,7 @@
 #include "bpf/roles/scopes.bpf.c"
 #include "bpf/roles/uring.bpf.c"
 #include "bpf/roles/sockets.bpf.c"
+#include "bpf/roles/vfs.bpf.c"
 #include OF_BUILD(sweep.bpf.c)
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -89,6 +89,8 @@ struct sample_job {
 	uint64_t sleeps[WAIT_BUCKETS]; /* that stalls counts, by their length */
 	struct activity activity;      /* many jobs; with one job, 0 */
 	struct net_row net[NET_NR];
+	struct vfs_row vfs;
+	struct vfs_device vfs_of[VFS_DEVICES];
 };
 
 /* Sleeps of the watched job's tasks for a file in the interval. */

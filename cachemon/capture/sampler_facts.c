@@ -23,6 +23,33 @@ static void activity_add(struct activity *sum, const struct activity *w)
 	sum->switches_forced += w->switches_forced;
 }
 
+static void vfs_add(struct vfs_row *sum, const struct vfs_row *w)
+{
+	for (int call = 0; call < VFS_NR; call++) {
+		sum->calls[call] += w->calls[call];
+		sum->errors[call] += w->errors[call];
+	}
+	sum->read_bytes += w->read_bytes;
+	sum->written_bytes += w->written_bytes;
+	sum->created += w->created;
+}
+
+static void vfs_device_add(struct vfs_device sum[VFS_DEVICES], const struct vfs_device *w)
+{
+	struct vfs_device *to = sum;
+
+	while (to < sum + VFS_DEVICES && to->dev && to->dev != w->dev)
+		to++;
+	if (!w->dev || to == sum + VFS_DEVICES)
+		return;
+	to->dev = w->dev;
+	for (int call = 0; call <= VFS_OPEN; call++)
+		to->calls[call] += w->calls[call];
+	to->read_bytes += w->read_bytes;
+	to->written_bytes += w->written_bytes;
+	to->created += w->created;
+}
+
 static void job_sum(const struct sampler *s, struct sample_job *job)
 {
 	int64_t alive = 0;
@@ -41,6 +68,9 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 			job->net[kind].sent_bytes += s->job_rows[cpu].net[kind].sent_bytes;
 			job->net[kind].received_bytes += s->job_rows[cpu].net[kind].received_bytes;
 		}
+		vfs_add(&job->vfs, &s->job_rows[cpu].vfs);
+		for (int i = 0; i < VFS_DEVICES; i++)
+			vfs_device_add(job->vfs_of, &s->job_rows[cpu].vfs_of[i]);
 	}
 	job->alive = alive > 0 ? alive : 0;
 }
@@ -69,6 +99,8 @@ static int job_take(struct sampler *s, uint32_t slot)
 	job->rchar_bytes += running.rchar_bytes;
 	job->syscr_calls += running.syscr_calls;
 	activity_add(&job->activity, &running.activity);
+	for (int i = 0; i < VFS_DEVICES && job->vfs_of[i].dev; i++)
+		fs_table_see(s->filesystems, job->vfs_of[i].dev, NULL);
 	return r;
 }
 

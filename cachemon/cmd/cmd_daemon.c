@@ -31,6 +31,7 @@ enum {
 	OPT_DB,
 	OPT_JOB,
 	OPT_INTERVAL,
+	OPT_VFS,
 };
 
 struct options {
@@ -38,6 +39,8 @@ struct options {
 	const char *jobs[NODE_JOBS_MAX];
 	unsigned int nr_jobs;
 	uint64_t interval_ns;
+	bool vfs_given;
+	enum node_vfs vfs;
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -70,6 +73,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_INTERVAL:
 		o->interval_ns = usage_interval(state, arg);
 		return 0;
+	case OPT_VFS:
+		if (node_vfs_parse(arg, &o->vfs))
+			usage_reject(state, "--vfs", arg, "none, functions or calls");
+		o->vfs_given = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -83,6 +91,9 @@ static const struct option_spec options[] = {
 	       "pod:NS/NAME, vm:NAME or cgroup:PATH"),
 	OPTION("interval", OPT_INTERVAL, "DUR", VALUE_DURATION,
 	       "Length of an interval, 100ms to 1h, instead of the one in the settings"),
+	OPTION("vfs", OPT_VFS, "none|functions|calls", VALUE_CHOICE,
+	       "How calls of files and directories are counted for the metrics, instead of "
+	       "metrics.vfs in the settings"),
 	OPTIONS_END,
 };
 
@@ -379,6 +390,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 					    .interval_ns = o->interval_ns ?: config->interval_ns,
 					    .retention =
 						    o->config && !o->db ? &config->retention : NULL,
+					    .vfs = o->vfs_given ? o->vfs : config->metrics.vfs,
 					    .complain = complain};
 	_cleanup_close_ int signal_fd = open_signals();
 	struct waits waits = {.signal_fd = signal_fd};
@@ -392,7 +404,8 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	if (!r)
 		r = resolve_all(o, selectors, &err);
 	if (!r)
-		r = node_metrics_new(config, cmd_say, &node_options.metrics, &err);
+		r = node_metrics_new(config, node_options.vfs != NODE_VFS_NONE, cmd_say,
+				     &node_options.metrics, &err);
 	if (!r)
 		r = node_new(&node_options, &node, &err);
 	if (!r)

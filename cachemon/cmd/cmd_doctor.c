@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "cachemon/capture/map_memory.h"
+#include "cachemon/capture/probe_set.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/collector/calibrate.h"
 #include "cachemon/plan/fs_cover.h"
 #include "cachemon/plan/machine_plan.h"
 #include "cachemon/base/escape.h"
@@ -62,9 +64,36 @@ static int plan_with_privileges(const struct kernel_caps *caps, const struct pla
 	return 0;
 }
 
+/* < 0: this machine or this process cannot attach it. */
+static double price_of_vfs_calls(const struct kernel_caps *caps)
+{
+	static const struct plan_request request = {.level = LEVEL_COLD, .vfs_calls = true};
+	const struct probe_set_config config = {.caps = caps,
+						.ram_bytes = caps->ram_bytes,
+						.nr_cpus = caps->nr_cpus,
+						.jobs = 1,
+						.job_hierarchies = 1U << CGROUP_V2};
+	struct probe_plan *plan = malloc(sizeof(*plan));
+	struct probe_set *set = NULL;
+	struct errtext ignored;
+	double ns = -1;
+
+	if (plan)
+		probe_plan_make(caps, &request, probe_table_own(), plan);
+	if (plan && probe_plan_has(plan, ROLE_VFS_CALLS) &&
+	    !probe_set_new(&config, plan, &set, &ignored)) {
+		probe_set_start(set);
+		ns = calibrate_call(set, ROLE_VFS_CALLS);
+	}
+	probe_set_free(set);
+	free(plan);
+	return ns;
+}
+
 static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 {
-	static const struct plan_request everything = {LEVEL_FULL, true, true, true, true};
+	static const struct plan_request everything = {LEVEL_FULL, true, true, true,
+						       true,	   true, true};
 	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
 
 	if (ret)
@@ -81,6 +110,7 @@ static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 		d->nr_maps = DOCTOR_MAPS_MAX;
 	d->memory_err = map_memory_check(map_memory_bytes(d->caps.ram_bytes, d->caps.nr_cpus, 0, 0),
 					 d->caps.memlock_binds == CAPS_YES, false, &d->memory);
+	d->vfs_call_ns = d->privileged ? price_of_vfs_calls(&d->caps) : -1;
 	d->path = path;
 	return 0;
 }

@@ -138,6 +138,7 @@ static void put_body(struct doc *d, const char *body)
 	struct text_builder code;
 	struct span line;
 	FILE *fence = NULL;
+	bool shell = false;
 
 	while (lines_next(&lines, &line)) {
 		bool is_fence = span_begins(line, "```");
@@ -146,12 +147,13 @@ static void put_body(struct doc *d, const char *body)
 			_cleanup_free_ char *text = text_end(&code);
 
 			fence = NULL;
-			doc_code(d, NULL, text ? text : "");
+			doc_code(d, shell ? "shell" : NULL, text ? text : "");
 		} else if (fence) {
 			put_code(fence, line);
 		} else if (is_fence || span_begins(line, "#") || span_begins(line, "- ") ||
 			   !span_trim(line).len) {
 			paragraph_end(&p, d);
+			shell = span_begins(line, "```shell");
 			if (is_fence)
 				fence = text_begin(&code);
 			else if (span_begins(line, "## "))

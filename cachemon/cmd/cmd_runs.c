@@ -99,7 +99,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_KEEP:
 		o->keeps = true;
 		if (parse_u64(arg, &o->keep) || !o->keep || o->keep > INT32_MAX)
-			usage_reject(state, "--keep", arg, "how many runs to keep, at least 1");
+			usage_reject(state, "--keep", arg, "a number of runs to keep, at least 1");
 		return 0;
 	case OPT_SINCE:
 		o->since = true;

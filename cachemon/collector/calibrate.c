@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cachemon_maps.skel.h"
@@ -13,6 +14,8 @@
 #include "cachemon/base/clock.h"
 
 #define TURNS	    2 /* each with the hook on and off */
+#define CALL_PAIRS  9
+#define CALLS_NR    20000
 #define READ_ROUNDS 3
 #define ROUNDS_MIN  3
 #define ROUNDS_MAX  5
@@ -53,6 +56,15 @@ static const struct {
 	{EV_SCOPE, ROLE_TRUNCATE_END},
 	{EV_SOCKET, ROLE_SOCKET_SEND},
 	{EV_SOCKET, ROLE_SOCKET_RECEIVE},
+	{EV_VFS, ROLE_VFS_CALLS},
+	{EV_VFS, ROLE_VFS_READ},
+	{EV_VFS, ROLE_VFS_READV},
+	{EV_VFS, ROLE_VFS_WRITE},
+	{EV_VFS, ROLE_VFS_WRITEV},
+	{EV_VFS, ROLE_VFS_OPEN},
+	{EV_VFS, ROLE_VFS_MKDIR},
+	{EV_VFS, ROLE_VFS_RMDIR},
+	{EV_VFS, ROLE_VFS_UNLINK},
 };
 
 static void stats_read(struct probe_set *set, struct calibration_stats *ret)
@@ -328,6 +340,30 @@ int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	r = forget_counts(set);
 	skel->bss->shared.calibrating = 0;
 	return r;
+}
+
+static double cheapest_call_ns(void)
+{
+	uint64_t start = clock_own_cpu_ns();
+
+	for (int i = 0; i < CALLS_NR; i++)
+		syscall(SYS_getppid);
+	return (double)(clock_own_cpu_ns() - start) / CALLS_NR;
+}
+
+double calibrate_call(struct probe_set *set, enum probe_role role)
+{
+	double with[CALL_PAIRS], without[CALL_PAIRS];
+
+	for (int i = 0; i < CALL_PAIRS; i++) {
+		if (probe_set_hook(set, role, true))
+			return -1;
+		with[i] = cheapest_call_ns();
+		if (probe_set_hook(set, role, false))
+			return -1;
+		without[i] = cheapest_call_ns();
+	}
+	return quiet_quarter(with, CALL_PAIRS) - quiet_quarter(without, CALL_PAIRS);
 }
 
 /* For a program that does not count its runs, because it must cost little for files that are not

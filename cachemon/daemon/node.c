@@ -44,7 +44,12 @@ static struct ledger_limits job_limits(void)
 static int open_probes(struct node *n, struct errtext *err)
 {
 	const struct plan_request request = {
-		.level = LEVEL_FULL, .cgroup = true, .births = n->o.births, .sockets = true};
+		.level = LEVEL_FULL,
+		.cgroup = true,
+		.births = n->o.births,
+		.sockets = true,
+		.vfs_calls = n->o.metrics && n->o.vfs == NODE_VFS_CALLS,
+		.vfs_functions = n->o.metrics && n->o.vfs == NODE_VFS_FUNCTIONS};
 	struct probe_set_config config = {.caps = &n->caps, .jobs = n->o.jobs};
 	int r = machine_plan_viable(&request, &n->caps, &n->plan, err);
 

@@ -10,6 +10,7 @@
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/base/errtext.h"
 #include "cachemon/capture/birth_ring.h"
+#include "cachemon/daemon/node_config.h"
 #include "cachemon/daemon/node_metrics.h"
 #include "cachemon/daemon/node_protocol.h"
 #include "cachemon/job/selector.h"
@@ -26,6 +27,7 @@ struct node_options {
 	uint64_t interval_ns;
 	const struct retention_policy *retention; /* NULL: all runs are kept */
 	struct node_metrics *metrics;		  /* NULL: not published */
+	enum node_vfs vfs;			  /* if they are published */
 	/* A job whose rows cannot be written is reported once; a constant until the next call. */
 	void (*complain)(void *context, const char *job, const char *text);
 	void *context;

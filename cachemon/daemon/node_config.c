@@ -30,6 +30,7 @@ enum type {
 	T_BYTES,
 	T_PERCENT,
 	T_ADDRESS,
+	T_VFS,
 	T_KINDS,
 	T_PATTERNS,
 	T_NR
@@ -43,6 +44,7 @@ static const char *const units[T_NR] = {
 	[T_BYTES] = "bytes, at least 16M: 500M, 2G, 1T",
 	[T_PERCENT] = "percentage: 0.5%, 1%",
 	[T_ADDRESS] = "ADDRESS:PORT",
+	[T_VFS] = "functions or calls",
 	[T_KINDS] = "list of slurm, unit, container, pod, vm",
 	[T_PATTERNS] = "list of patterns KIND:NAME",
 };
@@ -75,6 +77,7 @@ static const struct key keys[] = {
 	{"metrics.textfile_directory", T_PATH, true, AT(metrics.textfile_directory), NONE, 0, 0},
 	{"metrics.listen", T_ADDRESS, true, AT(metrics.listen), NONE, 0, 0},
 	{"metrics.web_config", T_PATH, true, AT(metrics.web_config), NONE, 0, 0},
+	{"metrics.vfs", T_VFS, true, AT(metrics.vfs), NONE, 0, 0},
 	{"socket.path", T_PATH, false, AT(socket.path), "/run/cachemon/socket", 0, 0},
 	{"socket.admin_group", T_WORD, true, AT(socket.admin_group), NONE, 0, 0},
 };
@@ -160,6 +163,21 @@ static int take_address(struct reader *r, const struct key *k, const char *text,
 	return 0;
 }
 
+int node_vfs_parse(const char *text, enum node_vfs *ret)
+{
+	static const char *const names[] = {
+		[NODE_VFS_NONE] = NONE,
+		[NODE_VFS_FUNCTIONS] = "functions",
+		[NODE_VFS_CALLS] = "calls",
+	};
+	size_t index;
+
+	if (parse_enum(text, names, sizeof(names) / sizeof(names[0]), &index))
+		return -EINVAL;
+	*ret = (enum node_vfs)index;
+	return 0;
+}
+
 static int take_kind(struct reader *r, const struct key *k, const char *text, unsigned int *to)
 {
 	const char *names[FIND_LAST];
@@ -216,6 +234,8 @@ static int take(struct reader *r, const struct key *k, const char *text)
 		return parse_percent(text, to) ? reject(r, k, text, "invalid value") : 0;
 	case T_ADDRESS:
 		return take_address(r, k, text, to);
+	case T_VFS:
+		return node_vfs_parse(text, to) ? reject(r, k, text, "invalid value") : 0;
 	case T_KINDS:
 		return take_kind(r, k, text, to);
 	case T_PATTERNS:
@@ -502,6 +522,7 @@ struct node_config_fixed node_config_fixed(const struct node_config *started,
 					  sizeof(now->metrics.listen)) != 0},
 		{"metrics.web_config",
 		 differ(started->metrics.web_config, now->metrics.web_config)},
+		{"metrics.vfs", started->metrics.vfs != now->metrics.vfs},
 	};
 	struct node_config_fixed ret = {""};
 	size_t len = 0;

@@ -16,6 +16,13 @@
 #include "cachemon/base/errtext.h"
 #include "cachemon/store/retention.h"
 
+/* How calls of files and directories are counted. */
+enum node_vfs {
+	NODE_VFS_NONE,
+	NODE_VFS_FUNCTIONS, /* at the end of the functions that do their work */
+	NODE_VFS_CALLS,	    /* at the end of each system call of the machine */
+};
+
 struct node_list {
 	const char **of;
 	size_t nr;
@@ -34,6 +41,7 @@ struct node_config {
 		const char *textfile_directory; /* NULL: none is written */
 		struct sockaddr_storage listen; /* ss_family 0: nothing listens */
 		const char *web_config;		/* NULL: without TLS and passwords */
+		enum node_vfs vfs;
 	} metrics;
 	struct {
 		const char *path;
@@ -51,6 +59,9 @@ void node_config_free(struct node_config *c);
 /* The text of a file that only root or this user can change; to be freed. */
 int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
 		     struct errtext *err);
+
+/* "none", "functions", "calls"; -EINVAL. */
+int node_vfs_parse(const char *text, enum node_vfs *ret);
 
 /* Whether these settings select a job. kind: as find_kind_name() has it. */
 bool node_config_selects(const struct node_config *c, const char *kind, const char *name);

@@ -72,7 +72,8 @@ static int open_http(struct node_metrics *m, const struct node_config *config, s
 	return r;
 }
 
-static int open_all(struct node_metrics *m, const struct node_config *config, struct errtext *err)
+static int open_all(struct node_metrics *m, const struct node_config *config, bool vfs,
+		    struct errtext *err)
 {
 	const char *directory = config->metrics.textfile_directory;
 	int r = directory ? check_directory(directory, err) : 0;
@@ -81,7 +82,7 @@ static int open_all(struct node_metrics *m, const struct node_config *config, st
 		r = open_http(m, config, err);
 	if (r)
 		return r;
-	m->jobs = metrics_jobs_new();
+	m->jobs = metrics_jobs_new(vfs ? METRICS_PLACES_VFS : METRICS_PLACES);
 	m->past = metrics_new();
 	if (!m->jobs || !m->past ||
 	    (directory && text_print(&m->file, "%s/cachemon.prom", directory)))
@@ -89,7 +90,7 @@ static int open_all(struct node_metrics *m, const struct node_config *config, st
 	return 0;
 }
 
-int node_metrics_new(const struct node_config *config, node_metrics_say *say,
+int node_metrics_new(const struct node_config *config, bool vfs, node_metrics_say *say,
 		     struct node_metrics **ret, struct errtext *err)
 {
 	struct node_metrics *m;
@@ -103,7 +104,7 @@ int node_metrics_new(const struct node_config *config, node_metrics_say *say,
 		return errtext_set(err, -ENOMEM, "out of memory");
 	m->say = say;
 	m->sched_info = !access("/proc/self/schedstat", F_OK);
-	r = open_all(m, config, err);
+	r = open_all(m, config, vfs, err);
 	if (r)
 		node_metrics_free(m);
 	else
@@ -189,6 +190,75 @@ static struct opt_i64 known(uint64_t value)
 	return (struct opt_i64){(int64_t)value, true};
 }
 
+static bool vfs_known(const struct probe_plan *plan, enum vfs_call call)
+{
+	static const enum probe_role by_function[VFS_NR][2] = {
+		[VFS_READ] = {ROLE_VFS_READ, ROLE_VFS_READV},
+		[VFS_WRITE] = {ROLE_VFS_WRITE, ROLE_VFS_WRITEV},
+		[VFS_OPEN] = {ROLE_VFS_OPEN, ROLE_VFS_OPEN},
+		[VFS_MKDIR] = {ROLE_VFS_MKDIR, ROLE_VFS_MKDIR},
+		[VFS_RMDIR] = {ROLE_VFS_RMDIR, ROLE_VFS_RMDIR},
+		[VFS_UNLINK] = {ROLE_VFS_UNLINK, ROLE_VFS_UNLINK},
+	};
+
+	return probe_plan_has(plan, ROLE_VFS_CALLS) ||
+	       (probe_plan_has(plan, by_function[call][0]) &&
+		probe_plan_has(plan, by_function[call][1]));
+}
+
+static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
+		     struct opt_i64 facts[METRICS_FACTS])
+{
+	for (int call = 0; call < VFS_NR; call++) {
+		bool is_known = vfs_known(plan, call);
+
+		facts[METRICS_VFS_CALLS + call] =
+			(struct opt_i64){(int64_t)vfs->calls[call], is_known};
+		facts[METRICS_VFS_ERRORS + call] =
+			(struct opt_i64){(int64_t)vfs->errors[call], is_known};
+	}
+	facts[METRICS_VFS_READ_BYTES] =
+		(struct opt_i64){(int64_t)vfs->read_bytes, vfs_known(plan, VFS_READ)};
+	facts[METRICS_VFS_WRITTEN_BYTES] =
+		(struct opt_i64){(int64_t)vfs->written_bytes, vfs_known(plan, VFS_WRITE)};
+	facts[METRICS_VFS_CREATED] =
+		(struct opt_i64){(int64_t)vfs->created, vfs_known(plan, VFS_OPEN)};
+}
+
+static const char *mount_of(const struct sample *sample, uint32_t dev)
+{
+	for (size_t i = 0; i < sample->nr_filesystems; i++)
+		if (sample->filesystems[i].dev == dev)
+			return sample->filesystems[i].mount;
+	return NULL;
+}
+
+/* Of filesystems which the job may not have read from. Returns how many. */
+static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_NR],
+			      const struct sample *sample, const struct vfs_device of[VFS_DEVICES],
+			      struct metrics_mount ret[VFS_DEVICES])
+{
+	size_t nr = 0;
+
+	for (int i = 0; i < VFS_DEVICES && of[i].dev; i++) {
+		struct vfs_row row = {.read_bytes = of[i].read_bytes,
+				      .written_bytes = of[i].written_bytes,
+				      .created = of[i].created};
+		struct opt_i64 facts[METRICS_FACTS] = {};
+
+		memcpy(row.calls, of[i].calls, sizeof(of[i].calls));
+		take_vfs(plan, &row, facts);
+		ret[nr].mount = mount_of(sample, of[i].dev);
+		counts_of(known, &(struct counters){}, &ret[nr].counts);
+		for (int call = 0; call <= VFS_OPEN; call++)
+			ret[nr].facts[METRICS_VFS_CALLS + call] = facts[METRICS_VFS_CALLS + call];
+		for (int fact = METRICS_VFS_READ_BYTES; fact <= METRICS_VFS_CREATED; fact++)
+			ret[nr].facts[fact] = facts[fact];
+		nr++;
+	}
+	return nr;
+}
+
 static void take_facts(const struct node_metrics *m, const struct probe_plan *plan,
 		       const struct sample_job *facts, struct metrics_job *to)
 {
@@ -209,6 +279,7 @@ static void take_facts(const struct node_metrics *m, const struct probe_plan *pl
 		to->facts[METRICS_RECEIVED_BYTES + kind] =
 			(struct opt_i64){(int64_t)facts->net[kind].received_bytes, receives};
 	}
+	take_vfs(plan, &facts->vfs, to->facts);
 }
 
 void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, uint32_t run,
@@ -233,7 +304,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		known[i] = probe_plan_measures(plan, (enum counter)i, why, sizeof(why));
 	m->lost = sample->losses;
 	m->lost_known = true;
-	mounts = calloc(nr + 1, sizeof(*mounts));
+	mounts = calloc(nr + VFS_DEVICES, sizeof(*mounts));
 	/* Without memory the next sample makes up for it. */
 	if (!mounts)
 		return;
@@ -247,7 +318,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		counts_of(known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;
-	to.nr_mounts = nr;
+	to.nr_mounts = nr + take_vfs_mounts(plan, known, sample, sums->facts.vfs_of, mounts + nr);
 	take_cgroup(job, sample, &to);
 	metrics_jobs_take(m->jobs, &to, run, last, clock_now_ns());
 }

@@ -19,8 +19,9 @@ struct node_metrics;
 typedef void node_metrics_say(const char *text);
 
 /* Call it before the programs are loaded, because it starts a process. The settings outlive it.
- * *ret NULL: the settings ask for nothing, and all functions do nothing. */
-int node_metrics_new(const struct node_config *config, node_metrics_say *say,
+ * vfs: calls of files and directories are counted. *ret NULL: the settings ask for nothing, and all
+ * functions do nothing. */
+int node_metrics_new(const struct node_config *config, bool vfs, node_metrics_say *say,
 		     struct node_metrics **ret, struct errtext *err);
 void node_metrics_free(struct node_metrics *m);
 

@@ -25,7 +25,8 @@ struct doctor {
 	struct errtext memory;
 	struct map_size maps[DOCTOR_MAPS_MAX];
 	size_t nr_maps;
-	const char *path; /* NULL: none */
+	double vfs_call_ns; /* what ROLE_VFS_CALLS adds to each system call; < 0: unknown */
+	const char *path;   /* NULL: none */
 	struct fs_support fs;
 };
 

@@ -260,6 +260,10 @@ int doctor_print_json(const struct doctor *d)
 		cJSON_AddNullToObject(root, "with_privileges");
 	else
 		add_plan(cJSON_AddObjectToObject(root, "with_privileges"), &d->with_privileges);
+	if (d->vfs_call_ns < 0)
+		cJSON_AddNullToObject(root, "vfs_call_ns");
+	else
+		cJSON_AddNumberToObject(root, "vfs_call_ns", d->vfs_call_ns);
 	add_maps(root, d);
 	add_filesystem(root, d);
 	text = cJSON_Print(root);

@@ -254,6 +254,11 @@ static void print_roles(const struct doctor *d)
 			print_line(31, label, c->spare ? "%s." : "%s. Lost: %s.", c->reason,
 				   probe_role_loss(r));
 	}
+	if (d->vfs_call_ns >= 0)
+		print_line(0, "",
+			   "vfs_calls adds %.0f ns to each system call of this machine while the "
+			   "daemon uses it (metrics.vfs: calls).",
+			   d->vfs_call_ns);
 }
 
 static void print_records(const struct doctor *d)

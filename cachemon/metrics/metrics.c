@@ -65,6 +65,34 @@ static const struct line lines[] = {
 	 false, "protocol", "udp"},
 	{"network_received_bytes", NULL, AT(facts[METRICS_RECEIVED_BYTES + NET_UDP6]), COUNTER,
 	 false, "protocol", "udp6"},
+	{"vfs_calls", "Calls of files and directories that have returned, by call",
+	 AT(facts[METRICS_VFS_CALLS + VFS_READ]), COUNTER, true, "call", "read"},
+	{"vfs_calls", NULL, AT(facts[METRICS_VFS_CALLS + VFS_WRITE]), COUNTER, true, "call",
+	 "write"},
+	{"vfs_calls", NULL, AT(facts[METRICS_VFS_CALLS + VFS_OPEN]), COUNTER, true, "call", "open"},
+	{"vfs_calls", NULL, AT(facts[METRICS_VFS_CALLS + VFS_MKDIR]), COUNTER, true, "call",
+	 "mkdir"},
+	{"vfs_calls", NULL, AT(facts[METRICS_VFS_CALLS + VFS_RMDIR]), COUNTER, true, "call",
+	 "rmdir"},
+	{"vfs_calls", NULL, AT(facts[METRICS_VFS_CALLS + VFS_UNLINK]), COUNTER, true, "call",
+	 "unlink"},
+	{"vfs_errors", "Calls of files and directories that failed, by call",
+	 AT(facts[METRICS_VFS_ERRORS + VFS_READ]), COUNTER, false, "call", "read"},
+	{"vfs_errors", NULL, AT(facts[METRICS_VFS_ERRORS + VFS_WRITE]), COUNTER, false, "call",
+	 "write"},
+	{"vfs_errors", NULL, AT(facts[METRICS_VFS_ERRORS + VFS_OPEN]), COUNTER, false, "call",
+	 "open"},
+	{"vfs_errors", NULL, AT(facts[METRICS_VFS_ERRORS + VFS_MKDIR]), COUNTER, false, "call",
+	 "mkdir"},
+	{"vfs_errors", NULL, AT(facts[METRICS_VFS_ERRORS + VFS_RMDIR]), COUNTER, false, "call",
+	 "rmdir"},
+	{"vfs_errors", NULL, AT(facts[METRICS_VFS_ERRORS + VFS_UNLINK]), COUNTER, false, "call",
+	 "unlink"},
+	{"vfs_bytes", "Bytes that calls read from files of any kind or wrote to them",
+	 AT(facts[METRICS_VFS_READ_BYTES]), COUNTER, true, "call", "read"},
+	{"vfs_bytes", NULL, AT(facts[METRICS_VFS_WRITTEN_BYTES]), COUNTER, true, "call", "write"},
+	{"vfs_created_files", "Files that an open call created", AT(facts[METRICS_VFS_CREATED]),
+	 COUNTER, true, NULL, NULL},
 	{"memory_limit_bytes", "The tightest memory limit on the job", AT(limit_bytes), GAUGE,
 	 false, NULL, NULL},
 	{"memory_usage_bytes", "Memory that counts for this limit", AT(usage_bytes), GAUGE, false,
@@ -339,11 +367,23 @@ static void add(struct family *f, struct metrics *m, struct opt_i64 value,
 }
 
 static void add_of_mount(struct family *f, const struct metrics_job *job, const char *mount,
-			 const struct counts *counts, const struct line *line)
+			 struct opt_i64 value, const struct line *line)
 {
-	add(f, job->past, counts_sum(counts, line->terms),
-	    (struct label[]){{"manager", job->manager}, {"jobid", job->jobid}, {"mount", mount}},
-	    3);
+	add(f, job->past, value,
+	    (struct label[]){{"manager", job->manager},
+			     {"jobid", job->jobid},
+			     {"mount", mount},
+			     {line->label, line->value}},
+	    4);
+}
+
+/* Whether an earlier one has this mount point, too, or there is none. */
+static bool is_added(const struct metrics_mount *mounts, size_t i)
+{
+	for (size_t k = 0; k < i && mounts[i].mount; k++)
+		if (mounts[k].mount && !strcmp(mounts[k].mount, mounts[i].mount))
+			return true;
+	return !mounts[i].mount;
 }
 
 /* A series for each distinct mount point; all else of the job is that of "". */
@@ -354,25 +394,20 @@ static void add_mounts(struct family *f, const struct metrics_job *job, const st
 	bool any = false;
 
 	for (size_t i = 0; i < job->nr_mounts; i++) {
-		struct counts sum;
-		size_t first = 0;
+		struct counts sum = mounts[i].counts;
 
-		if (!mounts[i].mount)
+		if (mounts[i].mount)
+			counts_subtract(&rest, &mounts[i].counts);
+		if (is_added(mounts, i))
 			continue;
-		counts_subtract(&rest, &mounts[i].counts);
-		while (!mounts[first].mount || strcmp(mounts[first].mount, mounts[i].mount) != 0)
-			first++;
-		if (first < i)
-			continue;
-		sum = mounts[i].counts;
 		for (size_t j = i + 1; j < job->nr_mounts; j++)
 			if (mounts[j].mount && !strcmp(mounts[j].mount, mounts[i].mount))
 				counts_add(&sum, &mounts[j].counts);
-		add_of_mount(f, job, mounts[i].mount, &sum, line);
+		add_of_mount(f, job, mounts[i].mount, counts_sum(&sum, line->terms), line);
 		any = true;
 	}
 	if (!any || counts_any(&rest))
-		add_of_mount(f, job, "", &rest, line);
+		add_of_mount(f, job, "", counts_sum(&rest, line->terms), line);
 }
 
 static struct opt_i64 value_of(const struct metrics_job *job, const struct line *line)
@@ -380,6 +415,29 @@ static struct opt_i64 value_of(const struct metrics_job *job, const struct line 
 	if (line->terms)
 		return counts_sum(&job->counts, line->terms);
 	return *(const struct opt_i64 *)((const char *)job + line->offset);
+}
+
+/* The same for a count of struct metrics_job's facts. */
+static void add_fact_mounts(struct family *f, const struct metrics_job *job,
+			    const struct line *line)
+{
+	size_t fact = (line->offset - offsetof(struct metrics_job, facts)) / sizeof(job->facts[0]);
+	const struct metrics_mount *mounts = job->mounts;
+	struct opt_i64 rest = job->facts[fact];
+
+	for (size_t i = 0; i < job->nr_mounts; i++) {
+		struct opt_i64 sum = {0, false};
+
+		for (size_t j = i; j < job->nr_mounts && !is_added(mounts, i); j++) {
+			if (!mounts[j].mount || strcmp(mounts[j].mount, mounts[i].mount) != 0)
+				continue;
+			sum.value += mounts[j].facts[fact].value;
+			sum.known |= mounts[j].facts[fact].known;
+		}
+		add_of_mount(f, job, mounts[i].mount, sum, line);
+		rest.value -= sum.value;
+	}
+	add_of_mount(f, job, "", rest, line);
 }
 
 static int write_line_family(const struct metrics_node *node, enum metrics_format format, FILE *out,
@@ -396,8 +454,10 @@ static int write_line_family(const struct metrics_node *node, enum metrics_forma
 			const struct metrics_job *job = &node->jobs[j];
 			const struct line *line = &lines[*at];
 
-			if (line->by_mount)
+			if (line->by_mount && line->terms)
 				add_mounts(&f, job, line);
+			else if (line->by_mount)
+				add_fact_mounts(&f, job, line);
 			else
 				add(&f, job->past, value_of(job, line),
 				    (struct label[]){{"manager", job->manager},

@@ -17,12 +17,6 @@
 #include "cachemon/base/optional.h"
 #include "cachemon/figures/counts.h"
 
-/* The counts of one filesystem. Filesystems with the same mount point are added up. */
-struct metrics_mount {
-	const char *mount; /* NULL: no visible mount */
-	struct counts counts;
-};
-
 /* Counts of a job that are not counters of pages. Bytes of the network are by enum net_kind. */
 enum metrics_fact {
 	METRICS_CPU_NS,
@@ -36,7 +30,19 @@ enum metrics_fact {
 	METRICS_SWITCHES_FORCED,
 	METRICS_SENT_BYTES,
 	METRICS_RECEIVED_BYTES = METRICS_SENT_BYTES + NET_NR,
-	METRICS_FACTS = METRICS_RECEIVED_BYTES + NET_NR
+	METRICS_VFS_CALLS = METRICS_RECEIVED_BYTES + NET_NR, /* by enum vfs_call, as the next */
+	METRICS_VFS_ERRORS = METRICS_VFS_CALLS + VFS_NR,
+	METRICS_VFS_READ_BYTES = METRICS_VFS_ERRORS + VFS_NR,
+	METRICS_VFS_WRITTEN_BYTES,
+	METRICS_VFS_CREATED,
+	METRICS_FACTS
+};
+
+/* The counts of one filesystem. Filesystems with the same mount point are added up. */
+struct metrics_mount {
+	const char *mount; /* NULL: no visible mount */
+	struct counts counts;
+	struct opt_i64 facts[METRICS_FACTS]; /* those that a filesystem can have */
 };
 
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };

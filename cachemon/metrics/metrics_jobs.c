@@ -46,7 +46,7 @@ struct record {
 
 struct metrics_jobs {
 	struct record *records;
-	size_t nr, max;
+	size_t nr, max, places;
 	struct record other;
 	bool any_other;
 	struct metrics_job view[METRICS_PLACES + 1];
@@ -67,12 +67,14 @@ static void record_clear(struct record *r)
 	free(r->partition);
 }
 
-struct metrics_jobs *metrics_jobs_new(void)
+struct metrics_jobs *metrics_jobs_new(size_t places)
 {
 	struct metrics_jobs *m = calloc(1, sizeof(*m));
 
-	if (m)
+	if (m) {
+		m->places = places;
 		m->other.past = metrics_new();
+	}
 	if (m && !m->other.past) {
 		free(m);
 		m = NULL;
@@ -97,11 +99,13 @@ static void sums_set(struct sums *s, int i, struct opt_i64 value)
 	s->known[i] = value.known;
 }
 
-static void sums_of_counts(const struct counts *c, struct sums *ret)
+static void sums_of(const struct counts *c, const struct opt_i64 facts[METRICS_FACTS],
+		    struct sums *ret)
 {
-	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < C_NR; i++)
 		sums_set(ret, i, (struct opt_i64){c->c[i], c->known[i]});
+	for (int i = 0; i < METRICS_FACTS; i++)
+		sums_set(ret, SUM_FACTS + i, facts[i]);
 }
 
 /* Notes what was added since then. A figure that is unknown now keeps its value. */
@@ -127,8 +131,11 @@ static void sums_move(struct sums *to, struct sums *from)
 
 static int64_t activity(const int64_t c[])
 {
+	const int64_t *vfs_calls = c + SUM_FACTS + METRICS_VFS_CALLS;
+
 	return c[C_lookups] + c[C_misses] + counters_sum(c, SUM_OF(TERMS_prefetched_pages)) +
-	       c[C_direct_read_calls] + c[C_faults_minor];
+	       c[C_direct_read_calls] + c[C_faults_minor] + vfs_calls[VFS_READ] +
+	       vfs_calls[VFS_WRITE] + vfs_calls[VFS_OPEN];
 }
 
 static bool same(const char *a, const char *b)
@@ -192,7 +199,7 @@ static void sums_of_mount(const struct metrics_job *job, const char *mount, stru
 	for (size_t i = 0; i < job->nr_mounts; i++) {
 		if (!same(job->mounts[i].mount, mount))
 			continue;
-		sums_of_counts(&job->mounts[i].counts, &one);
+		sums_of(&job->mounts[i].counts, job->mounts[i].facts, &one);
 		sums_move(ret, &one);
 	}
 }
@@ -233,9 +240,7 @@ static void take_sums(struct record *r, struct run *run, const struct metrics_jo
 {
 	struct sums now;
 
-	sums_of_counts(&job->counts, &now);
-	for (int i = 0; i < METRICS_FACTS; i++)
-		sums_set(&now, SUM_FACTS + i, job->facts[i]);
+	sums_of(&job->counts, job->facts, &now);
 	sums_count(&r->account.pending, &run->seen, &now);
 	find_mounts(r, job);
 	for (int i = 0; i < METRICS_MOUNTS; i++) {
@@ -331,7 +336,7 @@ static void fill_places(struct metrics_jobs *m, uint64_t now_ns)
 
 	for (size_t i = 0; i < m->nr; i++)
 		taken += m->records[i].has_place;
-	for (; taken < METRICS_PLACES && (r = best_waiting(m)); taken++) {
+	for (; taken < m->places && (r = best_waiting(m)); taken++) {
 		r->has_place = true;
 		r->since_ns = now_ns;
 		if (!r->nr_runs)
@@ -416,6 +421,14 @@ static void add_present(const struct record *r, struct metrics_job *ret)
 	ret->counts.known[C_resident_unused] = unused.known;
 }
 
+static void view_mount(const struct mount *m, struct metrics_mount *ret)
+{
+	ret->mount = m->mount;
+	counts_of(&m->account.own, &ret->counts);
+	for (int i = 0; i < METRICS_FACTS; i++)
+		ret->facts[i] = get(&m->account.own, SUM_FACTS + i);
+}
+
 static void view_job(const struct record *r, struct metrics_job *ret, struct metrics_mount *mounts)
 {
 	*ret = (struct metrics_job){.manager = r->manager,
@@ -437,8 +450,7 @@ static void view_job(const struct record *r, struct metrics_job *ret, struct met
 	for (int i = 0; i < METRICS_MOUNTS; i++) {
 		if (!r->mounts[i].mount)
 			continue;
-		mounts[ret->nr_mounts].mount = r->mounts[i].mount;
-		counts_of(&r->mounts[i].account.own, &mounts[ret->nr_mounts++].counts);
+		view_mount(&r->mounts[i], &mounts[ret->nr_mounts++]);
 	}
 }
 

@@ -2,7 +2,7 @@
 /*
  * Which of many jobs have series of their own, and the sums of these. Owns the sums over all runs
  * of a job, and those of the jobs without series: jobid "_other". A job has series while it has one
- * of METRICS_PLACES places: the increments of its counts then go to its own series, otherwise to
+ * of the places: the increments of its counts then go to its own series, otherwise to
  * "_other". So every increment is in exactly one series, and no series falls. Pure: the time is a
  * parameter.
  */
@@ -13,7 +13,8 @@
 
 enum {
 	METRICS_PLACES = 21,
-	METRICS_MOUNTS = 2, /* of a job; the others count with mount "" */
+	METRICS_PLACES_VFS = 16, /* if calls of files and directories are counted */
+	METRICS_MOUNTS = 2,	 /* of a job; the others count with mount "" */
 };
 
 /* How long the series of a job that ended stay; how long a job keeps its place at least, and its
@@ -24,7 +25,8 @@ enum {
 
 struct metrics_jobs;
 
-struct metrics_jobs *metrics_jobs_new(void);
+/* places: METRICS_PLACES or METRICS_PLACES_VFS, so that a node has at most 2,000 series. */
+struct metrics_jobs *metrics_jobs_new(size_t places);
 void metrics_jobs_free(struct metrics_jobs *m);
 
 /*

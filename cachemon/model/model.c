@@ -114,7 +114,9 @@ static void list_runs(sqlite3 *db, struct errtext *err)
 		int64_t nr = rows_value(&r, 0);
 
 		if (nr == 0)
-			errtext_set(err, 0, "%s The database holds no run yet.", err->text);
+			errtext_set(err, 0,
+				    "the database holds no run yet; record one with "
+				    "'cachemon watch'.");
 		else
 			errtext_set(err, 0,
 				    "%s The database holds %" PRId64 " run%s, %" PRId64

@@ -265,6 +265,10 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 		return "not requested: further jobs are not watched";
 	if ((role == ROLE_SOCKET_SEND || role == ROLE_SOCKET_RECEIVE) && !request->sockets)
 		return "not requested: one job is watched";
+	if (role == ROLE_VFS_CALLS && !request->vfs_calls)
+		return "not requested: metrics.vfs is not calls";
+	if (role >= ROLE_VFS_READ && role <= ROLE_VFS_UNLINK && !request->vfs_functions)
+		return "not requested: metrics.vfs is not functions";
 	return NULL;
 }
 

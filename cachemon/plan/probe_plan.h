@@ -22,6 +22,9 @@ struct plan_request {
 	bool cgroup;	   /* the job is a cgroup, which tasks join and leave */
 	bool births;	   /* cgroups that are made may be further jobs */
 	bool sockets;	   /* count bytes of the network: many jobs only */
+	/* Count calls of files and directories, many jobs only: */
+	bool vfs_calls;	    /* at the end of all system calls of the machine */
+	bool vfs_functions; /* at the end of the functions that do their work */
 };
 
 /* Values of a run's probe table. */

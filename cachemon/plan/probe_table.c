@@ -47,6 +47,10 @@
 #define NFS_DIRECT	    "ssize_t(kiocb*,iov_iter*,bool)"
 #define FUSE_DIRECT	    "ssize_t(fuse_io_priv*,iov_iter*,loff_t*,int)"
 
+#define VECTORS	   "ssize_t(file*,iovec*,unsigned long,loff_t*,rwf_t)"
+#define NAMED	   "int(int,filename*)"
+#define NAMED_MODE "int(int,filename*,umode_t)"
+
 #define FADVISE	    "int(file*,loff_t,loff_t,int)"
 #define INVALIDATE  "int(address_space*,unsigned long,unsigned long)"
 #define DROP_CACHES "void(super_block*,void*)"
@@ -145,6 +149,19 @@ static const struct probe_candidate own[] = {
 	TP(ROLE_CGROUP_RMDIR, "cgroup_rmdir", "cgroup_rmdir_tp", "void(cgroup*,char*)"),
 	TP(ROLE_SOCKET_SEND, "sock_send_length", "sock_send_tp", "void(sock*,int,int)"),
 	TP(ROLE_SOCKET_RECEIVE, "sock_recv_length", "sock_recv_tp", "void(sock*,int,int)"),
+	TP(ROLE_VFS_CALLS, "sys_exit", "vfs_call_tp", "void(pt_regs*,long)"),
+	FEXIT(ROLE_VFS_READ, "vfs_read", "vfs_read_x", "ssize_t(file*,char*,size_t,loff_t*)"),
+	FEXIT(ROLE_VFS_READV, "vfs_readv", "vfs_readv_x", VECTORS),
+	FEXIT(ROLE_VFS_WRITE, "vfs_write", "vfs_write_x", "ssize_t(file*,char*,size_t,loff_t*)"),
+	FEXIT(ROLE_VFS_WRITEV, "vfs_writev", "vfs_writev_x", VECTORS),
+	FEXIT(ROLE_VFS_OPEN, "do_sys_openat2", "vfs_open_x", "int(int,char*,open_how*)",
+	      "long(int,char*,open_how*)"),
+	FEXIT(ROLE_VFS_MKDIR, "do_mkdirat", "vfs_mkdir_x", NAMED_MODE),
+	FEXIT(ROLE_VFS_MKDIR, "filename_mkdirat", "name_mkdir_x", NAMED_MODE),
+	FEXIT(ROLE_VFS_RMDIR, "do_rmdir", "vfs_rmdir_x", NAMED),
+	FEXIT(ROLE_VFS_RMDIR, "filename_rmdir", "name_rmdir_x", NAMED),
+	FEXIT(ROLE_VFS_UNLINK, "do_unlinkat", "vfs_unlink_x", NAMED),
+	FEXIT(ROLE_VFS_UNLINK, "filename_unlinkat", "name_unlink_x", NAMED),
 };
 
 static const struct {

@@ -61,7 +61,16 @@
 	X(CGROUP_MKDIR, cgroup_mkdir, "new jobs (falls back to searching for them)")               \
 	X(CGROUP_RMDIR, cgroup_rmdir, "the end of jobs (falls back to searching for them)")        \
 	X(SOCKET_SEND, socket_send, "bytes that each job sent over the network")                   \
-	X(SOCKET_RECEIVE, socket_receive, "bytes that each job received over the network")
+	X(SOCKET_RECEIVE, socket_receive, "bytes that each job received over the network")         \
+	X(VFS_CALLS, vfs_calls, "calls of files and directories by system call")                   \
+	X(VFS_READ, vfs_read, "reads of any file by each job")                                     \
+	X(VFS_READV, vfs_readv, "reads of any file by each job")                                   \
+	X(VFS_WRITE, vfs_write, "writes to any file by each job")                                  \
+	X(VFS_WRITEV, vfs_writev, "writes to any file by each job")                                \
+	X(VFS_OPEN, vfs_open, "files that each job opened and created")                            \
+	X(VFS_MKDIR, vfs_mkdir, "directories that each job made")                                  \
+	X(VFS_RMDIR, vfs_rmdir, "directories that each job removed")                               \
+	X(VFS_UNLINK, vfs_unlink, "files that each job removed")
 
 enum probe_role {
 #define X(role, name, loss) ROLE_##role,

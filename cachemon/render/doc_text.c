@@ -136,16 +136,100 @@ static void text_para(struct doc *d, const char *text)
 	fputs("\n\n", d->out);
 }
 
+/* The bytes of a word with the spaces before it. A space in quotes or after a backslash separates
+ * no words; quote: the open one, or 0. */
+static size_t shell_word(const char *line, size_t len, char *quote)
+{
+	size_t n = 0;
+
+	while (n < len && line[n] == ' ')
+		n++;
+	for (; n < len && (*quote || line[n] != ' '); n++) {
+		if (line[n] == '\\' && *quote != '\'' && n + 1 < len)
+			n++;
+		else if (*quote == line[n])
+			*quote = 0;
+		else if (!*quote && (line[n] == '\'' || line[n] == '"'))
+			*quote = line[n];
+	}
+	return n;
+}
+
+static int width_of(const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+	int ret = copy ? wrap_width(copy) : (int)len;
+
+	free(copy);
+	return ret;
+}
+
+enum { CODE_INDENT = 4 };
+
+/* A line of a shell that is too long goes on after a backslash, so that it can be copied. A comment
+ * that does not fit after its command is left out. */
+static void put_shell(FILE *out, const char *line, size_t len, int width, char *quote)
+{
+	int column = CODE_INDENT;
+	bool first = true;
+
+	while (len) {
+		bool inside = *quote;
+		size_t n = shell_word(line, len, quote);
+		size_t spaces = inside ? 0 : strspn(line, " ");
+		bool comment = !inside && spaces < len && line[spaces] == '#';
+		int w = width_of(line, comment ? len : n);
+		int end = n < len ? (int)strlen(" \\") : 0;
+
+		if (comment) {
+			*quote = 0;
+			if (first || column + w <= width)
+				fprintf(out, "%.*s", (int)len, line);
+			return;
+		}
+		/* Not before a word that no line has room for. */
+		if (!first && spaces && n > spaces && column + w + end > width &&
+		    2 * CODE_INDENT + w - (int)spaces + end <= width) {
+			fputs(" \\\n", out);
+			wrap_pad(out, 2 * CODE_INDENT);
+			column = 2 * CODE_INDENT;
+			line += spaces;
+			len -= spaces;
+			n -= spaces;
+			w -= (int)spaces;
+		}
+		fprintf(out, "%.*s", (int)n, line);
+		column += w;
+		line += n;
+		len -= n;
+		first = false;
+	}
+}
+
+/* Other languages are not wrapped: their lines would mean something else. */
+static void put_code(FILE *out, const char *language, const char *text, int width)
+{
+	/* Text of a here-document is not the shell's. */
+	bool shell = language && !strcmp(language, "shell") && !strstr(text, "<<");
+	char quote = 0;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		size_t len = strcspn(text, "\n");
+
+		if (len)
+			wrap_pad(out, CODE_INDENT);
+		if (shell)
+			put_shell(out, text, len, width, &quote);
+		else
+			fprintf(out, "%.*s", (int)len, text);
+		if (text[len])
+			putc('\n', out);
+	}
+}
+
 static void text_code(struct doc *d, const char *language, const char *text)
 {
-	bool begin = true;
-
-	for (; *text; text++) {
-		if (begin && *text != '\n')
-			wrap_pad(d->out, 4);
-		begin = *text == '\n';
-		putc(*text, d->out);
-	}
+	put_code(d->out, language, text, page_width(d));
 	putc('\n', d->out);
 }
 
@@ -509,8 +593,7 @@ static void screen_para(struct doc *d, const char *text)
 static void screen_code(struct doc *d, const char *language, const char *text)
 {
 	screen_gap(d, BLOCK_CODE);
-	for (; *text; text += strcspn(text, "\n") + 1)
-		fprintf(d->out, "    %.*s\n", (int)strcspn(text, "\n"), text);
+	put_code(d->out, language, text, page_width(d));
 }
 
 static void screen_facts(struct doc *d, const struct doc_table *t)

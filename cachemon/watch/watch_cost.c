@@ -11,7 +11,7 @@ static const enum cost_part parts[EV_NR] = {
 	[EV_WINDOW] = COST_WINDOWS,  [EV_FAULT] = COST_FAULTS,	    [EV_MAP] = COST_FAULTS,
 	[EV_SWITCH] = COST_SWITCHES, [EV_FORK_EXIT] = COST_OTHER,   [EV_DIRECT] = COST_OTHER,
 	[EV_URING] = COST_OTHER,     [EV_ADVICE_CALL] = COST_OTHER, [EV_SCOPE] = COST_OTHER,
-	[EV_SOCKET] = COST_OTHER,
+	[EV_SOCKET] = COST_OTHER,    [EV_VFS] = COST_OTHER,
 };
 
 int watch_cost_begin(struct watch_run *run, struct errtext *err)

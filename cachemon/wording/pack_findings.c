@@ -92,6 +92,16 @@ static void put_note(struct packer *k, const struct kb_hit *hit)
 		put_action(k, hit->note);
 }
 
+/* By the directory of its memory limit; NULL: not known. */
+static const char *cgroup_version(const struct bytes *at)
+{
+	static const char root[] = "/sys/fs/cgroup/", v1[] = "/sys/fs/cgroup/memory/";
+
+	if (!at->data || at->len < strlen(root) || memcmp(at->data, root, strlen(root)) != 0)
+		return NULL;
+	return at->len >= strlen(v1) && !memcmp(at->data, v1, strlen(v1)) ? "v1" : "v2";
+}
+
 int pack_notes(struct packer *k, struct errtext *err)
 {
 	const struct model_job *job = k->job;
@@ -103,6 +113,7 @@ int pack_notes(struct packer *k, struct errtext *err)
 		.filesystems = types,
 		.kernel = packer_format(k, "%.*s", (int)kernel->len,
 					kernel->data ? kernel->data : ""),
+		.cgroup = cgroup_version(&job->limit_at),
 	};
 	struct kb_query query = {.findings = ids,
 				 .facts = &facts,

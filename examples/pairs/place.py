@@ -43,10 +43,11 @@ def remove_cgroup(path):
 
 
 class Place:
-    """A filesystem under a directory of the base; with Place(...) as p: p.dir is where it is mounted."""
+    """A filesystem under a directory of the base, or at a given directory; with Place(...) as p: p.dir is
+    where it is mounted. Its cgroups have the given name."""
 
-    def __init__(self, fs="ext4", base="/var/tmp", size_bytes=2 << 30):
-        self.fs, self.base, self.size_bytes = fs, base, size_bytes
+    def __init__(self, fs="ext4", base="/var/tmp", size_bytes=2 << 30, at=None, group=f"cachemon-place-{os.getpid()}"):
+        self.fs, self.base, self.size_bytes, self.at, self.group = fs, base, size_bytes, at, group
         self.stack = contextlib.ExitStack()
 
     def __enter__(self):
@@ -57,11 +58,12 @@ class Place:
         with contextlib.ExitStack() as stack:
             work = tempfile.mkdtemp(prefix="cachemon-place.", dir=self.base)
             stack.callback(shutil.rmtree, work, ignore_errors=True)
-            image, self.dir = os.path.join(work, "image"), os.path.join(work, "fs")
+            image, self.dir = os.path.join(work, "image"), self.at or os.path.join(work, "fs")
             with open(image, "wb") as f:
                 f.truncate(self.size_bytes)
             run(*MKFS[self.fs], image)
-            os.mkdir(self.dir)
+            if not self.at:
+                os.mkdir(self.dir)
             try:
                 self.loop = run("losetup", "--find", "--show", "--direct-io=on", image)
             except RuntimeError:
@@ -113,7 +115,7 @@ class Place:
             yield ":".join(joined)
 
     def _make(self, stack, parent):
-        path = os.path.join(parent, f"cachemon-place-{os.getpid()}")
+        path = os.path.join(parent, self.group)
         os.mkdir(path)
         stack.callback(remove_cgroup, path)
         return path

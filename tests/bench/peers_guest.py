@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's part of tests/bench/peers: peers_guest.py errors|cost BUILD ROOT, results in /out.
+"""The guest's part of tests/bench/peers: peers_guest.py errors|cost|calls BUILD ROOT, results in
+/out.
 
-ROOT holds the other tools. Each is used as in its manual, and read from its terminal output."""
+ROOT holds the other tools, except for calls. Each is used as in its manual, and read from its
+terminal output."""
 
 import contextlib
 import json
@@ -16,6 +18,7 @@ import threading
 import time
 
 import icount_guest
+import peers_calls
 import peers_work
 from peers_work import WORKLOADS
 
@@ -276,6 +279,9 @@ def cost(build, root):
 
 def main():
     what, build, root = sys.argv[1:]
+    if what == "calls":
+        keep(what, peers_calls.calls(build))
+        return
     mount(root)
     keep(what, {"errors": errors, "cost": cost}[what](build, root))
 

@@ -259,18 +259,19 @@ def documents_are_listed(*_):
 
 @part.case
 def readme_is_true(world, _):
-    """The README's packages are those that the tests install, and its excerpt of a report is from a
-    real one."""
+    """The README's packages are those that the tests install, and each report that it or the guide
+    shows is the recorded one."""
     text = document("README.md")
     with open(f"{ROOT}/tests/common.sh", encoding="utf-8") as f:
         wanted = re.search(r"^PACKAGES_BUILD=\(([^)]*)\)", f.read(), re.M)[1].split()
     equal("packages", re.search(r"apt-get install (.*)", text)[1].split(), wanted)
     with open(f"{ROOT}/examples/recorded/screen.txt", encoding="utf-8") as f:
         made = f.read()
-    shown = re.search(r"^    cachemon: run .*\n(?:    .*\n|\n(?=    ))+", text, re.M)
-    check(shown, "no report is shown")
-    lines = [line[4:] for line in shown[0].rstrip().split("\n")]
-    check("\n".join(lines) in made, "the report that is shown is not examples/recorded/screen.txt")
+    for path in ("README.md", "docs/usage.md"):
+        shown = re.search(r"^    cachemon: run .*\n(?:    .*\n|\n(?=    ))+", document(path), re.M)
+        check(shown, f"{path}: no report is shown")
+        lines = [line[4:] for line in shown[0].rstrip().split("\n")]
+        equal(f"{path}: the report that is shown", "\n".join(lines), made.rstrip())
 
 
 def quickest(world, argv, stack):

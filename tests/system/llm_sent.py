@@ -23,7 +23,7 @@ from syslib.worded import Asker, Sent, good_and_bad, kept, of_exchange  # noqa: 
 
 # Names in the recorded database (read with sqlite3, not the program) that are in no note of the
 # program.
-NAMES = [b"/data/train", b"shard-3.bin", b"validation.bin", b"advised-random", b"train_loader", b"job train"]
+NAMES = [b"/data/dataset", b"shard-3.bin", b"validation.bin", b"advised-random", b"train.sh", b"job train"]
 
 part = Part(__doc__)
 
@@ -43,8 +43,8 @@ def evidence_is_what_was_measured(world, _):
     equal("hit ratio", value("hit_ratio"), f"{hits * 100:.1f} %")
     used, late, wasted = (job[c] for c in ("used", "used_late", "evicted_unused"))
     equal("accuracy", value("prefetch.accuracy"), f"{(used + late) / (used + late + wasted) * 100:.1f} %")
-    equal("stall", value("stall_ns"), f"{job['stall_ns'] / 1e9:.2f} s")
-    equal("read", value("read_bytes"), f"{job['read_bytes'] / 2**30:.2f} GiB")
+    equal("stall", value("stall_ns"), as_shown(job["stall_ns"], "ns"))
+    equal("read", value("read_bytes"), as_shown(job["read_bytes"], "bytes"))
 
 
 @part.case
@@ -80,6 +80,9 @@ def as_shown(value, unit):
     if unit in ("bytes", "KiB"):
         return scaled(value * (1024 if unit == "KiB" else 1), [(2**30, 2**30, "GiB"), (2**20, 2**20, "MiB"),
                                                                (2**10, 2**10, "KiB"), (0, 1, "B")])
+    seconds = value / {"ns": 1e9, "s": 1}.get(unit, float("inf"))
+    if 60 <= seconds < 3600:
+        return f"{seconds // 60:.0f}m {seconds % 60:02.0f}s"
     if unit in ("ns", "s"):
         return scaled(value * (1e9 if unit == "s" else 1), [(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e3, 1e3, "us"),
                                                             (0, 1, "ns")])
@@ -94,16 +97,17 @@ def figures_of_findings(world, _):
     for run in ("1", "2"):
         sent, job = world.sent("advise", "--run", run), world.json("advise", "--run", run)["jobs"][0]
         for key, finding in zip(sent.findings, kept(job)):
-            told = {e[0]: e[1] for e in sent.evidence.values() if e[2] == key or e[2].startswith(f"{key}:")}
+            told = {(e[0], e[2].removeprefix(key).removeprefix(": ")): e[1] for e in sent.evidence.values()
+                    if e[2] == key or e[2].startswith(f"{key}:")}
             gain, before = finding["gain"], {"bound": "at most ", "model": "", "measured": ""}
             if gain:
                 gains += 1
-                equal("gain", told["gain"], before[gain["method"]] + as_shown(gain["value"], gain["unit"]))
+                equal("gain", told["gain", ""], before[gain["method"]] + as_shown(gain["value"], gain["unit"]))
             for e in finding["evidence"]:
-                if e["metric"] not in told:
+                if (e["metric"], e["scope"]) not in told:
                     continue
                 want = "not measured" if e["value"] is None else as_shown(e["value"], e["unit"])
-                equal(f"{finding['id']}: {e['metric']}", told[e["metric"]], want)
+                equal(f"{finding['id']}: {e['metric']}", told[e["metric"], e["scope"]], want)
                 seen += 1
     check(seen >= 20 and gains, f"only {seen} figures, {gains} gains")
 
@@ -116,7 +120,7 @@ def figures_over_time_and_of_models(world, _):
     for name in ("before", "after"):
         got = next(e for e in sent.evidence.values() if e[0] == f"change.{name}.{change['metric']}")
         value, unit = change[name], change["unit"]
-        want = f"{as_shown(value, 'bytes')}/s" if unit == "bytes/s" else \
+        want = f"{as_shown(value, 'bytes')}/s" if unit == "bytes/s" else as_shown(value, unit) if unit == "ratio" else \
             f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
         equal(f"{change['metric']} {name}", got[1], want)
     equal("when", next(e for e in sent.evidence.values() if e[0] == f"change.at.{change['metric']}")[1],
@@ -140,14 +144,25 @@ def choices_are_what_was_sent(world, _):
 @part.case
 def names_stay_here(world, _):
     """Unless the user allows them."""
-    for verb in (("advise",), ("report",), ("ask", "is /data/train/shards of job train read twice?")):
+    for verb in (("advise",), ("report",), ("ask", "is /data/dataset/shards of job train read twice?")):
         body, _err = world.run(*verb, "--llm-dry-run")
         user = Sent(body).user.encode()
         for name in (*NAMES, b"/home", b"nobody"):
             check(name not in user, f"{verb[0]} sends {name!r}")
         check(not re.search(rb"\bvm\b(?!\.)", user), f"{verb[0]} sends the host's name: {user}")
     named, _err = world.run("advise", "--llm-dry-run", "--llm-no-redact")
-    check(b"/data/train/shards" in named, "names were to be sent, and are not")
+    check(b"/data/dataset/shards" in named, "names were to be sent, and are not")
+
+
+@part.case
+def notes_are_for_its_cgroups(world, _):
+    """A note that needs cgroup v2 is sent for a job in v2, and not for one in v1."""
+    asked, run = "is memory.low of the cgroup needed to protect pages from a batch job?", "/sys/fs/cgroup/{}train"
+    for at, wanted in (("memory/", False), ("unified/", True), ("", True)):
+        with contextlib.closing(sqlite3.connect(world.db)) as db, db:
+            db.execute("UPDATE job_limit SET at = ?", (run.format(at).encode(),))
+        sent = world.sent("ask", asked)
+        equal(at, any("memory-low-protection" in title for title, _ in sent.notes.values()), wanted)
 
 
 @part.case

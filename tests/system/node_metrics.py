@@ -41,7 +41,7 @@ CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop
 class Front:
     """A daemon with jobs in cgroups, which serves its metrics."""
 
-    def __init__(self, world, stack, groups, web="", textfile=False, prefix=()):
+    def __init__(self, world, stack, groups, web="", textfile=False, prefix=(), options=()):
         self.world, self.port = world, free_port()
         self.directory = world.tool.fresh(".d")
         os.mkdir(self.directory)
@@ -58,7 +58,7 @@ class Front:
             "metrics:\n", *(f"  {s}\n" for s in settings),
             f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{os.getpid()}\"]\n",
             f"socket:\n  path: {self.directory}/s/socket\n"]))
-        self.daemon = Daemon(world, stack, groups, "--config", self.config, prefix=prefix)
+        self.daemon = Daemon(world, stack, groups, "--config", self.config, *options, prefix=prefix)
         self.daemon.until(self.listens, "the metrics server")
 
     def write(self, name, text):

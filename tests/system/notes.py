@@ -236,9 +236,13 @@ def placeholders():
 
 
 def prose(note):
-    """Only commands are filled in; a model is given the rest of a note as it stands."""
+    """Only commands are filled in; a model is given the rest of a note as it stands. The text of a
+    finding is printed for every job, so it names no manager that this job may not have."""
     text = re.sub(r"^```.*?^```$", "", read(NOTES, note.name + ".md"), flags=re.M | re.S)
-    return [f"{word} outside of a command" for word in re.findall(r"%[A-Z]+_?[A-Z0-9_]*%", text)]
+    said = re.search(r"^## Why it happens\n(.*?)^## ", text, flags=re.M | re.S)
+    managers = re.findall(r"Slurm|Kubernetes|Docker", said[1]) if said and is_finding(note.name) else []
+    return [f"{word} outside of a command" for word in re.findall(r"%[A-Z]+_?[A-Z0-9_]*%", text)] + \
+        [f"{name} is named to every job" for name in managers]
 
 
 def snippets(note, work):
@@ -343,6 +347,22 @@ def samples_once(work):
     return wrong
 
 
+def reads_in_order(note):
+    """run_ahead gives each of the program's reads once, in its order, and at most `depth` + 1 run
+    before the caller asks for the next."""
+    space, wrong = {}, []
+    exec(next(code for language, code in note.snippets if language == "python"), space)
+    for number in (0, 1, 4, 5, 30):
+        begun = []
+        reads = [lambda i=i, begun=begun: begun.append(i) or i for i in range(number)]
+        for count, got in enumerate(space["run_ahead"](reads)):
+            if got != count or len(begun) > count + 5:
+                wrong.append(f"read {got} of {number} as number {count}, after {len(begun)} began")
+        if sorted(begun) != list(range(number)):
+            wrong.append(f"{len(begun)} reads of {number}")
+    return wrong
+
+
 def findings():
     """Every finding of the catalogue has a note: detects a rule without one, and a note whose
     rule is gone, which would lack the parts of a general note."""
@@ -375,6 +395,8 @@ def main():
             wrong = snippets(note, work)
             if name == "small-files":
                 wrong += samples_once(work)
+            if name == "first-touch-only":
+                wrong += reads_in_order(note)
             tell("failed" if wrong else "passed", f"{name}: snippets", wrong)
     print(", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped")))
     return 1 if counts["failed"] else 0

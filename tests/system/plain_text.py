@@ -56,6 +56,11 @@ class World:
                               capture_output=True, check=False).stdout
 
 
+def commands(line):
+    """A command of the program, of which no word is too long for any line."""
+    return line.startswith(b"    cachemon ") and max(map(len, line.split())) < 40
+
+
 def widest(text):
     return max(len(line) for line in text.decode().split("\n"))
 
@@ -114,9 +119,9 @@ def columns(world, _):
             shown = world.shown(words, width=width, LC_ALL="C.UTF-8")
             equal(f"{words} on a terminal of {width} columns", shown,
                   world.shown(words, LC_ALL="C.UTF-8", COLUMNS=str(width)))
-            # Lines of code are not wrapped, and the curve has one width.
-            prose = b"\n".join(line for line in shown.splitlines() if not line.startswith(b"    "))
-            check(words == ["whatif", "cache"] or widest(prose) <= width, f"{words}: {widest(prose)} columns of {width}")
+            # Lines of C and Python are not wrapped, nor a word that is longer than a line.
+            lines = [line for line in shown.splitlines() if not line.startswith(b"    ") or commands(line)]
+            check(widest(b"\n".join(lines)) <= width, f"{words}: {max(lines, key=len)} has more than {width} columns")
     for bad in ("", "0", "39", "x", "80x", "-1", "1001", "99999999999999999999"):
         equal(f"COLUMNS={bad}", world.piped(["report"], COLUMNS=bad), usual[("report",)])
 
@@ -146,6 +151,32 @@ def notes(world, _):
                           text=True, check=False)
     equal("status", done.returncode, 2)
     check("did you mean 'prefetch-waste'?" in done.stderr, done.stderr)
+
+
+def code(text, joined=False):
+    """The indented lines, or with a line that goes on after a backslash as one, without comments."""
+    lines = "\n".join(line[4:] for line in text.split("\n") if line.startswith("    "))
+    lines = re.sub(r"\s*\\\n\s*", " ", lines) if joined else lines
+    return [re.sub(r"  +| #.*", " ", line).strip() for line in lines.split("\n")] if joined else lines
+
+
+@part.case
+def commands_stay_whole(world, _):
+    """In 60 columns a shell line of a note goes on after a backslash, and means the same."""
+    broken = 0
+    for name in re.findall(r"^([a-z][a-z0-9-]+) ", world.piped(["explain"]).decode(), re.M):
+        wide = world.piped(["explain", name], COLUMNS="200").decode()
+        narrow = world.piped(["explain", name], COLUMNS="60").decode()
+        equal(name, code(narrow, True), code(wide, True))
+        broken += narrow.count(" \\\n") > wide.count(" \\\n")
+        with open(os.path.join(ROOT, "prompts", "notes", f"{name}.md"), encoding="utf-8") as f:
+            shell = len(re.findall(r"^```shell", f.read(), re.M))
+        if shell and "```" not in narrow:
+            wanted = {line.split()[0] for line in code(wide).split("\n") if line.startswith(("sudo", "echo", "cachemon"))}
+            for line in code(narrow).split("\n"):
+                check(not wanted & set(line.split()[:1]) or len(line) <= 56 or max(map(len, line.split())) > 30,
+                      f"{name}: {line!r} has more than 60 columns")
+    check(broken > 10, f"only {broken} notes have a line to break")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,17 @@ static void test_system_calls(void **state)
 	SAME(execve);
 	SAME(execveat);
 	SAME(finit_module);
+	SAME(openat);
+	SAME(openat2);
+	SAME(mkdirat);
+	SAME(unlinkat);
+#ifdef __x86_64__
+	SAME(open);
+	SAME(creat);
+	SAME(mkdir);
+	SAME(rmdir);
+	SAME(unlink);
+#endif
 }
 
 static void test_flags(void **state)

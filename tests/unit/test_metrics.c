@@ -123,6 +123,31 @@ static void test_mounts_add_up(void **state)
 	metrics_free(m);
 }
 
+static void test_calls_of_mounts(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_mount mounts[] = {
+		{.mount = "/data"}, {.mount = NULL}, {.mount = "/"}, {.mount = "/data"}};
+	struct metrics_job job = {
+		.manager = "unit", .jobid = "a", .mounts = mounts, .nr_mounts = 4};
+	char *text;
+
+	(void)state;
+	job.facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){1 + 2 + 4 + 8 + 16, true};
+	job.facts[METRICS_VFS_CALLS + VFS_MKDIR] = (struct opt_i64){7, true};
+	for (int i = 0; i < 4; i++)
+		mounts[i].facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){1 << i, true};
+	text = written(m, &job, 1);
+	assert_int_equal(count_lines(text, "cachemon_job_vfs_calls_total{"), 4);
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"/data\",call=\"open\"} 9\n"));
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"/\",call=\"open\"} 4\n"));
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"\",call=\"open\"} 18\n"));
+	/* No mount of a directory is known. */
+	assert_non_null(strstr(text, "jobid=\"a\",mount=\"\",call=\"mkdir\"} 7\n"));
+	free(text);
+	metrics_free(m);
+}
+
 static void test_never_falls(void **state)
 {
 	static const struct {
@@ -297,9 +322,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels),	      cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_never_falls),
-		cmocka_unit_test(test_seconds),	      cmocka_unit_test(test_families),
-		cmocka_unit_test(test_openmetrics),   cmocka_unit_test(test_document),
+		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_calls_of_mounts),
+		cmocka_unit_test(test_never_falls),   cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_families),      cmocka_unit_test(test_openmetrics),
+		cmocka_unit_test(test_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

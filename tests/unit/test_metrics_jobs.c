@@ -147,7 +147,7 @@ static int begin(void **state)
 
 	*state = w;
 	if (w)
-		w->jobs = metrics_jobs_new();
+		w->jobs = metrics_jobs_new(METRICS_PLACES);
 	return w && w->jobs ? 0 : -1;
 }
 
@@ -358,13 +358,13 @@ static void test_present(void **state)
 	assert_true(value(w->text, UNUSED OTHER_LABELS "} ") == 0);
 }
 
-static void test_series_at_most(void **state)
+/* vfs: with figures that few nodes measure. */
+static void check_series(struct world *w, bool vfs)
 {
 	static const char *const mounts[] = {"/", "/data", "/scratch", "/home", NULL};
 	struct metrics_mount of[5];
 	struct metrics_probe probes[ROLE_NR];
 	struct metrics_loss losses[8];
-	struct world *w = *state;
 	struct metrics *own = metrics_new();
 	struct metrics_node node = {.version = "1",
 				    .past = own,
@@ -391,6 +391,11 @@ static void test_series_at_most(void **state)
 	for (int i = 0; i < 5; i++) {
 		of[i].mount = mounts[i];
 		know(&of[i].counts, 10);
+		memset(of[i].facts, 0, sizeof(of[i].facts));
+		for (int k = METRICS_VFS_CALLS; k <= METRICS_VFS_CALLS + VFS_OPEN; k++)
+			of[i].facts[k] = (struct opt_i64){1, vfs};
+		for (int k = METRICS_VFS_READ_BYTES; k <= METRICS_VFS_CREATED; k++)
+			of[i].facts[k] = (struct opt_i64){1, vfs};
 	}
 	for (int i = 0; i < 255; i++) {
 		struct metrics_job job = {.manager = "slurm",
@@ -403,7 +408,7 @@ static void test_series_at_most(void **state)
 					  .cache_bytes = {1, true}};
 
 		for (int k = 0; k < METRICS_FACTS; k++)
-			job.facts[k] = (struct opt_i64){1, true};
+			job.facts[k] = (struct opt_i64){1, k < METRICS_VFS_CALLS || vfs};
 		snprintf(name, sizeof(name), "%d", i);
 		know(&job.counts, 100);
 		metrics_jobs_take(w->jobs, &job, (uint64_t)i, false, 0);
@@ -414,9 +419,24 @@ static void test_series_at_most(void **state)
 	text = text_end(&b);
 	for (const char *at = text; (at = strstr(at, "\ncachemon_")); at++)
 		series++;
-	assert_in_range(series, 1500, 2000);
+	assert_in_range(series, 1900, 2000);
 	free(text);
 	metrics_free(own);
+}
+
+static void test_series_at_most(void **state)
+{
+	check_series(*state, false);
+}
+
+static void test_series_with_vfs(void **state)
+{
+	struct world *w = *state;
+
+	metrics_jobs_free(w->jobs);
+	w->jobs = metrics_jobs_new(METRICS_PLACES_VFS);
+	assert_non_null(w->jobs);
+	check_series(w, true);
 }
 
 int main(void)
@@ -430,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_churn, begin, end),
 		cmocka_unit_test_setup_teardown(test_present, begin, end),
 		cmocka_unit_test_setup_teardown(test_series_at_most, begin, end),
+		cmocka_unit_test_setup_teardown(test_series_with_vfs, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include "plan_invent.h"
 
 static const struct plan_request full = {.level = LEVEL_FULL};
-static const struct plan_request all = {LEVEL_FULL, true, true, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
 
 /* With one hook missing: which groups are lost, and whether a run is refused. */
 static const struct {
@@ -55,6 +55,15 @@ static const struct {
 	{ROLE_CGROUP_RMDIR, 0, true},
 	{ROLE_SOCKET_SEND, 0, true},
 	{ROLE_SOCKET_RECEIVE, 0, true},
+	{ROLE_VFS_CALLS, 0, true},
+	{ROLE_VFS_READ, 0, true},
+	{ROLE_VFS_READV, 0, true},
+	{ROLE_VFS_WRITE, 0, true},
+	{ROLE_VFS_WRITEV, 0, true},
+	{ROLE_VFS_OPEN, 0, true},
+	{ROLE_VFS_MKDIR, 0, true},
+	{ROLE_VFS_RMDIR, 0, true},
+	{ROLE_VFS_UNLINK, 0, true},
 };
 
 /* A kernel whose plan wants the role. */

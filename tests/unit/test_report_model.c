@@ -190,7 +190,8 @@ static void choice_of_run_and_job(void **state)
 	fixture_sql(f, "DELETE FROM run");
 	q = (struct model_query){.run_id = MODEL_RUN_LAST};
 	assert_int_equal(load(f, &q, &m, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "holds no run yet"));
+	assert_string_equal(err.text,
+			    "the database holds no run yet; record one with 'cachemon watch'.");
 }
 
 static void untracked_by_full_map(void **state)

@@ -86,7 +86,7 @@ static const struct room {
 	{"cachemon/selftest", "cachemon/base"},
 	{"cachemon/cmd",
 	 "cachemon/base cachemon/access cachemon/db cachemon/job cachemon/plan "
-	 "cachemon/capture "
+	 "cachemon/capture cachemon/collector "
 	 "cachemon/watch cachemon/daemon cachemon/store cachemon/figures advisor/rules "
 	 "advisor/llm/http "
 	 "cachemon/model cachemon/render "

@@ -10,12 +10,16 @@
 
 enum { TABLE_ROWS = 12 };
 
-enum { COLUMNS = 68, ROWS = 21, ROWS_A_LABEL = 5 };
+enum { PLOT_COLUMNS = 68, LABEL_COLUMNS = 7, ROWS = 21, ROWS_A_LABEL = 5 };
+
+/* Columns of the legend on one line. */
+enum { LEGEND = 76 };
 
 enum glyph { G_NONE, G_BAND, G_OPT, G_CEILING, G_CURVE, G_MEASURED, G_NR };
 
 struct plot {
-	enum glyph cell[ROWS][COLUMNS];
+	enum glyph cell[ROWS][PLOT_COLUMNS];
+	int columns;
 	double pages_max; /* at the right edge */
 };
 
@@ -31,9 +35,9 @@ static int row_of(double hit_ratio)
 
 static int column_of(const struct plot *p, double pages)
 {
-	int column = (int)(pages / p->pages_max * COLUMNS);
+	int column = (int)(pages / p->pages_max * p->columns);
 
-	return column >= COLUMNS ? COLUMNS - 1 : column;
+	return column >= p->columns ? p->columns - 1 : column;
 }
 
 static void fill_cells(struct plot *p, int column, int top, int bottom, enum glyph glyph)
@@ -44,7 +48,7 @@ static void fill_cells(struct plot *p, int column, int top, int bottom, enum gly
 
 static void draw_column(struct plot *p, const struct job_curve *c, int column, int *before)
 {
-	double pages = (column + 0.5) / COLUMNS * p->pages_max;
+	double pages = (column + 0.5) / p->columns * p->pages_max;
 	struct curve_point at;
 	int row = 0;
 
@@ -65,7 +69,7 @@ static void draw_plot(struct plot *p, const struct job_curve *c)
 	const struct curve_counted *counted = &c->facts.counted;
 	int before = ROWS;
 
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < p->columns; i++)
 		draw_column(p, c, i, &before);
 	if (c->verdict.compared && counted->present_pages <= p->pages_max)
 		p->cell[row_of(1 - counted->miss_low)][column_of(p, counted->present_pages)] =
@@ -73,9 +77,9 @@ static void draw_plot(struct plot *p, const struct job_curve *c)
 }
 
 /* Marks that would overlap share one line. */
-static int free_column(const char *line, int column)
+static int free_column(const char *line, int columns, int column)
 {
-	while (line[column] != ' ' && column + 1 < COLUMNS)
+	while (line[column] != ' ' && column + 1 < columns)
 		column++;
 	while (line[column] != ' ' && column > 0)
 		column--;
@@ -85,32 +89,35 @@ static int free_column(const char *line, int column)
 static void put_axis(FILE *out, const struct plot *p, const struct job_curve *c, bool unicode)
 {
 	struct curve_mark marks[CURVE_MARKS];
-	char line[COLUMNS + 1];
+	char line[PLOT_COLUMNS + 1];
 	struct human max = human_bytes((uint64_t)(p->pages_max * c->facts.page_size_bytes));
 
 	fprintf(out, "      %s", unicode ? "└" : "+");
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < p->columns; i++)
 		fputs(unicode ? "─" : "-", out);
-	memset(line, ' ', COLUMNS);
-	line[COLUMNS] = '\0';
+	memset(line, ' ', (size_t)p->columns);
+	line[p->columns] = '\0';
 	curve_marks(c, marks);
 	for (int i = 0; i < CURVE_MARKS; i++)
 		if (marks[i].pages >= 0 && marks[i].pages <= p->pages_max)
-			line[free_column(line, column_of(p, marks[i].pages))] = marks[i].letter;
-	for (int i = COLUMNS; i-- > 0 && line[i] == ' ';)
+			line[free_column(line, p->columns, column_of(p, marks[i].pages))] =
+				marks[i].letter;
+	for (int i = p->columns; i-- > 0 && line[i] == ' ';)
 		line[i] = '\0';
-	fprintf(out, "\n       %s\n       0%*s\n\n", line, COLUMNS - 1, max.text);
+	fprintf(out, "\n       %s\n       0%*s\n\n", line, p->columns - 1, max.text);
 }
 
-/* At most 80 columns; unicode: else ASCII only. */
+/* As wide as the text, at most 80 columns; unicode: else ASCII only. */
 static void put_plot(FILE *out, const struct job_curve *c, bool unicode)
 {
 	const char *const *glyphs = unicode ? fancy : ascii;
-	struct plot p = {.pages_max = whatif_cache_range(c)};
+	int width = terminal_text_width(out), room = width - LABEL_COLUMNS;
+	struct plot p = {.columns = room < PLOT_COLUMNS ? room : PLOT_COLUMNS,
+			 .pages_max = whatif_cache_range(c)};
 
 	draw_plot(&p, c);
 	for (int row = 0; row < ROWS; row++) {
-		int end = COLUMNS;
+		int end = p.columns;
 
 		if (row % ROWS_A_LABEL == 0)
 			fprintf(out, "%3d %% %s", 100 - 100 * row / (ROWS - 1),
@@ -124,8 +131,9 @@ static void put_plot(FILE *out, const struct job_curve *c, bool unicode)
 		putc('\n', out);
 	}
 	put_axis(out, &p, c, unicode);
-	fprintf(out, "  %s hit ratio   %s its band   %s best possible   %s without first reads\n",
-		glyphs[G_CURVE], glyphs[G_BAND], glyphs[G_OPT], glyphs[G_CEILING]);
+	fprintf(out, "  %s hit ratio   %s its band   %s best possible%s%s without first reads\n",
+		glyphs[G_CURVE], glyphs[G_BAND], glyphs[G_OPT], width < LEGEND ? "\n  " : "   ",
+		glyphs[G_CEILING]);
 	if (c->verdict.compared)
 		fputs("  M measured at the actual cache size\n", out);
 	putc('\n', out);

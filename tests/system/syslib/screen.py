@@ -19,9 +19,9 @@ BOUND_S = 60
 class Screen:
     """stdout and stderr on one terminal; stdout can instead be a pipe that nobody reads."""
 
-    def __init__(self, stack, argv, columns=80, term="xterm", stdout=None, **popen):
+    def __init__(self, stack, argv, columns=80, rows=24, term="xterm", stdout=None, **popen):
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = {**os.environ, **popen.pop("env", {}), "TERM": term}
         self.begin = time.monotonic()
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout or slave, stderr=slave,

@@ -2,6 +2,7 @@
 """The program with permission to use a language model: the recorded run, a user, and the prompt."""
 
 import contextlib
+import glob
 import json
 import lzma
 import os
@@ -20,6 +21,22 @@ NOBODY = 65534
 KEY = "sk-test-never-to-be-seen-0123456789"
 MODEL = "a-model"
 TIMEOUT_S = 150  # at most 120 of them for the question
+
+
+def older(path):
+    """Rewrites a database in the schema before the newest."""
+    migrations = sorted(glob.glob(os.path.join(ROOT, "sql", "[0-9]*.sql")))[:-1]
+    made = f"{path}.older"
+    with contextlib.closing(sqlite3.connect(made)) as db, db:
+        for name in migrations:
+            with open(name, encoding="utf-8") as f:
+                db.executescript(f.read())
+        db.execute("ATTACH ? AS newer", (path,))
+        for table, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            of = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            db.execute(f"INSERT INTO {table} SELECT {', '.join(of)} FROM newer.{table}")
+        db.execute(f"PRAGMA user_version = {len(migrations)}")
+    os.replace(made, path)
 
 
 class Asker:
@@ -137,7 +154,7 @@ def good_and_bad(sent):
         ("F9", "This is about nothing.", [hits]),
         ("job", "It is so.", ["E999"]),
         ("job", "It is so.", []),
-        ranking=["F2", "F1", "F7"])
+        ranking=["F3", "F2", "F1", "F7"])
 
 
 def as_people_see(text):
