@@ -295,7 +295,7 @@ def mounts_are_read_once_for_a_job(world, stack):
     path = f"{world.tool.fresh('.run')}/socket"
     os.mkdir(os.path.dirname(path))
     daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 10}?", f"socket:\n  path: {path}\n"),
-                    "--interval", "10m", prefix=("strace", "-f", "-qq", "-e", "trace=openat", "-o", log))
+                    "--interval", "10m", prefix=("strace", "-D", "-f", "-qq", "-e", "trace=openat", "-o", log))
 
     def reads_of_mounts():
         """Until now; an answer comes after the cgroups were seen, and samples are far away."""
@@ -310,7 +310,7 @@ def mounts_are_read_once_for_a_job(world, stack):
         before = reads_of_mounts()
         machine.cgroup(stack, slurm, f"job_{number + i}")
         equal("times that the mounts were read", reads_of_mounts() - before, 1)
-    daemon.process.terminate()
+    daemon.end()
 
 
 def try_rmdir(path):
