@@ -20,7 +20,7 @@
 #include "cachemon/daemon/node_desk.h"
 #include "cachemon/daemon/node_metrics.h"
 #include "cachemon/daemon/reload.h"
-#include "cachemon/daemon/service.h"
+#include "cachemon/base/service.h"
 #include "cachemon/job/selector.h"
 
 /* How often the loop checks for removed cgroups, and for rows that get full. */

@@ -18,9 +18,9 @@
 int calibrate(struct probe_set *set, const char *dir, const struct invoker *as,
 	      struct calibration *ret);
 
-/* What the hook of a role on every system call adds to the cheapest one, by the CPU time of this
- * process, with the hook alternately on and off; ns, < 0: below the noise, or it failed. The set is
- * started, and the hook is off afterwards. */
+/* The time that the hook of a role on every system call adds to the cheapest one, by the CPU time
+ * of this process, with the hook alternately on and off; ns, < 0: below the noise, or it failed.
+ * The set is started, and the hook is off afterwards. */
 double calibrate_call(struct probe_set *set, enum probe_role role);
 
 /*

@@ -98,12 +98,13 @@ static int take_rows(struct node_feed *f, int fd, struct errtext *err)
 	return r;
 }
 
+/* query: a constant that ends before the number of the run. */
 static int64_t first(sqlite3 *db, const char *query, int64_t run_id)
 {
 	char sql[128];
 	int64_t value = 0;
 
-	snprintf(sql, sizeof(sql), query, run_id);
+	snprintf(sql, sizeof(sql), "%s %" PRId64, query, run_id);
 	rows_first(db, sql, &value);
 	return value;
 }
@@ -134,12 +135,10 @@ static bool is_running(const struct followed *j)
 /* A run's last interval comes before its end. */
 static void note_newest(struct node_feed *f, struct followed *j)
 {
-	bool open = first(f->db, "SELECT state = 'open' FROM run WHERE id = %" PRId64, j->run_id);
+	bool open = first(f->db, "SELECT state = 'open' FROM run WHERE id =", j->run_id);
 
-	j->newest = first(f->db,
-			  "SELECT id FROM interval WHERE run_id = %" PRId64
-			  " ORDER BY start_ns DESC LIMIT 1",
-			  j->run_id);
+	j->newest =
+		first(f->db, "SELECT id, max(start_ns) FROM interval WHERE run_id =", j->run_id);
 	if (open && !is_running(j) && strcmp(j->state, "cut") != 0)
 		j->newest = 0;
 }

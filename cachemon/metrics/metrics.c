@@ -377,7 +377,7 @@ static void add_of_mount(struct family *f, const struct metrics_job *job, const 
 	    4);
 }
 
-/* Whether an earlier one has this mount point, too, or there is none. */
+/* Whether an earlier one has this mount point, too, or the mount has no name. */
 static bool is_added(const struct metrics_mount *mounts, size_t i)
 {
 	for (size_t k = 0; k < i && mounts[i].mount; k++)

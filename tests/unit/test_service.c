@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cachemon/base/clock.h"
-#include "cachemon/daemon/service.h"
+#include "cachemon/base/service.h"
 #include "scratch.h"
 
 #define SECOND UINT64_C(1000000000)

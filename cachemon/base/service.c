@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cachemon/daemon/service.h"
+#include "cachemon/base/service.h"
 
 #include <errno.h>
 #include <inttypes.h>
