@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests to the daemon by hooks of a workload manager, about one job. Jobs wait for a hook, so all
- * its requests together have a limited time.
+ * Requests to the daemon by hooks of a workload manager, about one job. Jobs wait for a hook, so
+ * all its requests together have a limited time.
  */
 #ifndef NODE_HOOK_H
 #define NODE_HOOK_H
