@@ -98,7 +98,8 @@ def free_port():
 
 class Slurm:
     """memory: jobs get a cgroup with a limit of memory; cgroups: they get one at all; plugstack:
-    lines that name plugins; more: lines of the configuration; nodes: each has a slurmd on this machine."""
+    lines that name plugins; more: lines of the configuration; nodes: each has a slurmd on this
+    machine."""
 
     def __init__(self, stack, work, cgroups, memory, plugstack="", more="", nodes=(NODE,)):
         if missing_program():
