@@ -6,7 +6,7 @@
 
 _Static_assert((int)STORE_COPY_NEWEST >= (int)TOP_HISTORY, "a view begins with its whole history");
 
-static const char *work(void *context, struct top_session *s)
+static const char *read_more(void *context, struct top_session *s)
 {
 	struct node_feed *feed = context;
 	const char *said = node_feed_work(feed, s->run_id);
@@ -38,7 +38,7 @@ static void say_about(struct top_node *n)
 
 int top_node_begin(const char *socket, const char *job, struct top_node *ret, struct errtext *err)
 {
-	struct top_node n = {.source.work = work};
+	struct top_node n = {.source.work = read_more};
 	bool open;
 	int r = node_feed_new(socket ?: NODE_SOCKET, job, &n.feed, err);
 
