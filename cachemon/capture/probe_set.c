@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -281,21 +282,37 @@ const void *probe_set_object(enum probe_build build, size_t *ret_size)
 	}
 }
 
-static int open_build(struct probe_set *set)
+/*
+ * What the kernel's own BTF does not have, libbpf searches in modules: the types of btrfs and fuse,
+ * functions of later kernels. Without CAP_SYS_ADMIN the kernel does not list modules. libbpf before
+ * 1.4 then fails, but only at its first search. So this is a search for nothing; later ones find
+ * nothing, as if no module were loaded.
+ */
+static void forget_modules(struct bpf_object *obj)
 {
+	bpf_program__set_attach_target(bpf_object__next_program(obj, NULL), 0, "none");
+}
+
+static int open_build(struct probe_set *set, const struct kernel_caps *caps)
+{
+	int r;
+
 	set->skel = calloc(1, sizeof(*set->skel));
 	if (!set->skel || cachemon_bpf__create_skeleton(set->skel))
 		return -ENOMEM;
 	set->skel->skeleton->data =
 		probe_set_object(set->plan->build, &set->skel->skeleton->data_sz);
-	return bpf_object__open_skeleton(set->skel->skeleton, NULL);
+	r = bpf_object__open_skeleton(set->skel->skeleton, NULL);
+	if (!r && !kernel_caps_holds(caps, CAP_SYS_ADMIN))
+		forget_modules(set->skel->obj);
+	return r;
 }
 
 /* Tries to load and attach the present plan. */
 static int try_plan(const struct probe_set_config *config, struct probe_plan *plan,
 		    struct probe_set *set, struct errtext *err)
 {
-	int r = open_build(set);
+	int r = open_build(set, config->caps);
 
 	if (r)
 		return errtext_set(err, r, "cannot open the probes: %s", strerror(-r));
