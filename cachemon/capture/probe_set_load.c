@@ -7,6 +7,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -67,7 +68,18 @@ static int share_maps(const struct bpf_object *from, struct bpf_object *to)
 	return r;
 }
 
-static int open_parts(struct probe_set *set)
+/*
+ * What the kernel's own BTF does not have, libbpf searches in modules: the types of btrfs and fuse,
+ * functions of later kernels. Without CAP_SYS_ADMIN the kernel does not list modules. libbpf before
+ * 1.4 then fails, but only at its first search. So this is a search for nothing; later ones find
+ * nothing, as if no module were loaded.
+ */
+static void forget_modules(struct bpf_object *obj)
+{
+	bpf_program__set_attach_target(bpf_object__next_program(obj, NULL), 0, "none");
+}
+
+static int open_parts(struct probe_set *set, const struct kernel_caps *caps)
 {
 	/* The names of maps for variables begin with it. */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = bpf_object__name(set->skel->obj));
@@ -81,6 +93,8 @@ static int open_parts(struct probe_set *set)
 		if (!obj)
 			return -errno;
 		set->parts[set->nr_parts] = (struct probe_part){.obj = obj};
+		if (!kernel_caps_holds(caps, CAP_SYS_ADMIN))
+			forget_modules(obj);
 		r = share_maps(set->skel->obj, obj);
 	}
 	return r;
@@ -191,7 +205,7 @@ int probe_set_load(struct probe_set *set, const struct kernel_caps *caps, struct
 		return errtext_set(err, -ENOMEM, "out of memory");
 	r = bpf_object__load_skeleton(set->skel->skeleton);
 	if (!r)
-		r = open_parts(set);
+		r = open_parts(set, caps);
 	if (!r) {
 		deal_all(set, plan, logs);
 		r = load_parts(set);

@@ -65,10 +65,10 @@ static bool is_type(const char *p, const char *end, const char *type)
 
 bool metrics_server_accepts_open(const char *accept)
 {
+	const char *all = accept ? accept + strnlen(accept, ACCEPT_MAX) : NULL;
 	double text = 0, open = 0;
-	size_t len = accept ? strnlen(accept, ACCEPT_MAX) : 0;
 
-	for (const char *p = accept, *all = accept + len, *end; p && p < all; p = end + 1) {
+	for (const char *p = accept, *end; p < all; p = end + 1) {
 		double q;
 
 		end = memchr(p, ',', (size_t)(all - p)) ?: all;
@@ -89,9 +89,11 @@ bool metrics_server_accepts_open(const char *accept)
 static bool same_text(const char *a, const char *b)
 {
 	size_t len = strlen(a);
-	unsigned char differ = len != strlen(b);
+	unsigned char differ = 0;
 
-	for (size_t i = 0; !differ && i < len; i++)
+	if (len != strlen(b))
+		return false;
+	for (size_t i = 0; i < len; i++)
 		differ |= (unsigned char)(a[i] ^ b[i]);
 	return !differ;
 }

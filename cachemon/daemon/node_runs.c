@@ -69,6 +69,11 @@ static void complete_sample(struct node *n, struct job *j, struct sample *s)
 	j->last_ns = s->end_ns;
 }
 
+static bool of_kind(const struct job *j, enum find_kind kind)
+{
+	return !strcmp(j->selector.identity.kind, find_kind_name(kind));
+}
+
 /* Whether its run can begin now. */
 static void begin_run(struct node *n, struct job *j)
 {
@@ -76,8 +81,8 @@ static void begin_run(struct node *n, struct job *j)
 
 	if (!j->selector.text || j->begun)
 		return;
-	/* Its processes came after the cgroup. */
-	if (j->selector.uid < 0)
+	/* Its processes came after the cgroup; that of a unit has become the unit's user since. */
+	if (j->selector.uid < 0 || (!j->selector.uid && of_kind(j, FIND_UNIT)))
 		selector_find_user("/proc", &j->selector);
 	j->begun = !describe(n, j, &why);
 	complain(n, j, j->begun ? 0 : -EIO, &why);

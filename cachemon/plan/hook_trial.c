@@ -42,7 +42,11 @@ void hook_support_text(const struct hook_support *s, char *buf, size_t size)
 		[TRIAL_WORKS] = "works",
 	};
 
-	if (s->err)
+	/* Missing capabilities are reported without a trial. */
+	if (s->trial == TRIAL_NO_LOAD && s->err == -EPERM)
+		snprintf(buf, size, "%s: %s (by a seccomp filter or a security module)",
+			 words[s->trial], strerror(-s->err));
+	else if (s->err)
 		snprintf(buf, size, "%s: %s", words[s->trial], strerror(-s->err));
 	else
 		snprintf(buf, size, "%s", words[s->trial]);

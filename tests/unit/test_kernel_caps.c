@@ -263,7 +263,9 @@ static void test_trial_words(void **state)
 	} cases[] = {
 		{{TRIAL_NONE, 0}, "not tried"},
 		{{TRIAL_NO_TARGET, 0}, "not in this kernel"},
-		{{TRIAL_NO_LOAD, -EPERM}, "refused at load: Operation not permitted"},
+		{{TRIAL_NO_LOAD, -EPERM},
+		 "refused at load: Operation not permitted (by a seccomp filter or a security "
+		 "module)"},
 		{{TRIAL_NO_ATTACH, -ENOENT},
 		 "loads, cannot be attached: No such file or directory"},
 		{{TRIAL_WORKS, 0}, "works"},

@@ -197,7 +197,8 @@ static void test_order_of_preference(void **state)
 	assert_string_equal(
 		read->reason,
 		"tp_btf:mm_filemap_get_pages is not in this kernel; "
-		"fexit programs: refused at load: Operation not permitted; "
+		"fexit programs: refused at load: Operation not permitted "
+		"(by a seccomp filter or a security module); "
 		"kretprobe programs: loads, cannot be attached: No such file or directory");
 }
 

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The first process of a guest: a machine that systemd boots, with cachemon and its unit installed.
-# A service started from the unit watches another one and writes its results to /out. Needs CACHEMON
-# and REPO.
+# The first process of a guest: a machine that systemd boots, with cachemon and its units installed.
+# The script PROOF starts one, which watches a service of the user 65534, and writes results to /out.
+# Needs CACHEMON, REPO and PROOF.
 cp "$CACHEMON" /usr/local/bin/cachemon
 cp "$REPO/examples/systemd/cachemon@.service" /etc/systemd/system/
-mkdir -p /run/systemd/system
+sed 's|@CMAKE_INSTALL_FULL_BINDIR@|/usr/local/bin|' "$REPO/examples/systemd/cachemon.service.in" \
+	>/etc/systemd/system/cachemon.service
+mkdir -p /run/systemd/system /etc/cachemon
+printf '%s\n' 'interval: 1s' 'jobs:' '  kinds: [unit]' '  include: ["unit:nightly.service"]' \
+	>/etc/cachemon/node.yaml
 cd /run/systemd/system || exit
 # A whole machine takes minutes to boot under emulation; only the service manager is needed here.
 rm -rf /lib/systemd/system/*.target.wants /etc/systemd/system/*.wants /lib/systemd/system-generators \
 	/.dockerenv
-mkfifo /run/go /run/done
+mkfifo -m 666 /run/go /run/done
 head -c $((512 * 4096)) /dev/urandom >/scratch/data
+chown 65534:65534 /scratch/data
 chmod 600 /scratch/data
 sync
 mkdir cachemon@.service.d
@@ -21,7 +26,16 @@ StandardError=append:/out/unit.err
 UNIT
 cat >nightly.service <<'UNIT'
 [Service]
+User=65534
 ExecStart=/bin/sh -c 'read x </run/go; cat /scratch/data >/dev/null; echo >/run/done; read x </run/go'
+UNIT
+mkdir cachemon.service.d
+cat >cachemon.service.d/out.conf <<'UNIT'
+[Service]
+StandardError=append:/out/daemon.err
+RestartSec=1s
+# The kernel checks the programs, which takes minutes under emulation.
+TimeoutStartSec=10min
 UNIT
 cat >small.service <<'UNIT'
 [Service]
@@ -38,26 +52,6 @@ ExecStopPost=/bin/sh -c 'cut -d" " -f1 /proc/uptime >/out/ended; sync; systemctl
 StandardOutput=append:/out/log
 StandardError=append:/out/log
 UNIT
-cat >/run/proof.sh <<'PROOF'
-unit="cachemon@$(systemd-escape --path /system.slice/nightly.service).service"
-db=/var/lib/cachemon/cachemon.db
-systemctl start nightly.service "$unit"
-# The first interval is in the database: the probes are on and unneeded privileges were dropped.
-until [ "$(sqlite3 "file:$db?mode=ro" 'SELECT count(*) FROM interval' 2>/dev/null || echo 0)" -gt 0 ]
-do
-	systemctl is-active --quiet "$unit" || break
-	sleep 0.1
-done
-pid=$(systemctl show -P MainPID "$unit")
-cat "/proc/$pid/status" >/out/unit.status
-echo >/run/go
-read -r _ </run/done
-systemctl stop "$unit"
-systemctl show "$unit" >/out/unit.show
-systemctl status --no-pager "$unit" >/out/unit.text 2>&1
-cachemon report --db "$db" --format json -o /out/report.json
-systemctl start small.service
-echo >/run/go
-echo 0 >/out/status
-PROOF
+cp "$PROOF" /run/proof.sh
+cp "$REPO/examples/systemd/metrics.conf" /run/
 exec /lib/systemd/systemd --unit=proof.service --show-status=no --log-target=kmsg
