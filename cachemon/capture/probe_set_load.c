@@ -69,10 +69,10 @@ static int share_maps(const struct bpf_object *from, struct bpf_object *to)
 }
 
 /*
- * What the kernel's own BTF does not have, libbpf searches in modules: the types of btrfs and fuse,
- * functions of later kernels. Without CAP_SYS_ADMIN the kernel does not list modules. libbpf before
- * 1.4 then fails, but only at its first search. So this is a search for nothing; later ones find
- * nothing, as if no module were loaded.
+ * libbpf searches modules for all that the kernel's own BTF does not have: the types of btrfs and
+ * fuse, functions of later kernels. Without CAP_SYS_ADMIN the kernel does not list modules. libbpf
+ * before 1.4 then fails, but only at its first search. So this is a search for nothing; later ones
+ * find nothing, as if no module were loaded.
  */
 static void forget_modules(struct bpf_object *obj)
 {

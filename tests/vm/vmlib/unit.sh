@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
-# The first process of a guest: a machine that systemd boots, with cachemon and its units installed.
+# The first process of a guest: a machine that systemd boots, with cachemon's units installed.
 # The script PROOF starts one, which watches a service of the user 65534, and writes results to /out.
 # Needs CACHEMON, REPO and PROOF.
 cp "$CACHEMON" /usr/local/bin/cachemon
