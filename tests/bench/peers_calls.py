@@ -165,16 +165,16 @@ ROWS = {
     "uring": (f"{TIMES} reads of {SIZE:,} bytes by io_uring", (TIMES, BYTES), ("read", "calls", "bytes"), READS),
     "write": (f"{TIMES} writes of {SIZE:,} bytes", (BYTES,), ("write", "bytes"), ("wchar_bytes",)),
     "writev": (f"{TIMES} pwritev of {SIZE:,} bytes", (BYTES,), ("write", "bytes"), ("wchar_bytes",)),
-    "create": ("20 files created by open", (20,), ("create", "calls"), ("creates",)),
+    "create": ("20 files created by open", (20,), ("create", "calls"), ("vfs_created_files",)),
     "mkdir": ("30 mkdir, and 10 of directories that exist: calls, errors", (40, 10), ("create", "calls", "errors"),
-              ("mkdir_calls", "mkdir_errors")),
+              ('vfs_calls/call="mkdir"', 'vfs_errors/call="mkdir"')),
     "unlink": ("20 unlink, and 7 of no file: calls, errors", (27, 7), ("unlink", "calls", "errors"),
-               ("unlink_calls", "unlink_errors")),
-    "tcp": (f"{TCP_SENT:,} bytes sent by TCP", (TCP_SENT,), ("tcp_sent", "bytes"), ("network_sent_bytes/tcp",)),
+               ('vfs_calls/call="unlink"', 'vfs_errors/call="unlink"')),
+    "tcp": (f"{TCP_SENT:,} bytes sent by TCP", (TCP_SENT,), ("tcp_sent", "bytes"), ('network_sent_bytes/protocol="tcp"',)),
     "tcp back": (f"{TCP_RECEIVED:,} bytes received by TCP", (TCP_RECEIVED,), ("tcp_received", "bytes"),
-                 ("network_received_bytes/tcp",)),
+                 ('network_received_bytes/protocol="tcp"',)),
     "udp": (f"{DATAGRAMS} datagrams of {DATAGRAM} bytes sent", (DATAGRAMS * DATAGRAM,), ("udp_sent", "bytes"),
-            ("network_sent_bytes/udp",)),
+            ('network_sent_bytes/protocol="udp"',)),
 }
 WORK = {"read": read, "readv": readv, "sendfile": sendfile, "uring": uring, "write": write, "writev": writev,
         "create": create, "mkdir": mkdir, "unlink": unlink}
@@ -242,7 +242,7 @@ class Ceems:
 class Daemon:
     def __init__(self, build, stack):
         with open(CONFIG, "w", encoding="ascii") as f:
-            f.write(f"metrics:\n  listen: 127.0.0.1:{PORT}\ninterval: 1s\njobs:\n  kinds: [slurm]\n")
+            f.write(f"metrics:\n  listen: 127.0.0.1:{PORT}\n  vfs: functions\ninterval: 1s\njobs:\n  kinds: [slurm]\n")
         self.process = subprocess.Popen([f"{build}/cachemon/cachemon", "daemon", "--config", CONFIG, "--db", DB],
                                         stdin=subprocess.DEVNULL)
         stack.callback(self.process.kill)
@@ -282,10 +282,9 @@ class Daemon:
         """None: it has no such series."""
         text, found = SERIES.findall(self.series()), []
         for name in ROWS[row][3]:
-            name, _, protocol = name.partition("/")
-            of_job = [float(v) for n, j, labels, v in text if n == f"{name}_total" and j == job and (
-                not protocol or f'protocol="{protocol}"' in labels) and (
-                "mount=" not in labels or 'mount="/scratch"' in labels)]
+            name, _, label = name.partition("/")
+            of_job = [float(v) for n, j, labels, v in text if n == f"{name}_total" and j == job and label in labels
+                      and (name not in READS or 'mount="/scratch"' in labels)]
             known = any(n == f"{name}_total" for n, _, _, _ in text)
             found.append(int(sum(of_job)) if known else None)
         return found

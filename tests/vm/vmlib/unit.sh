@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=dash
 # The first process of a guest: a machine that systemd boots, with cachemon's units installed.
-# The script PROOF starts one, which watches a service of the user 65534, and writes results to /out.
-# Needs CACHEMON, REPO and PROOF.
+# The script PROOF starts one, which watches a service of the user 65534, and writes results to
+# /out. Needs CACHEMON, REPO and PROOF.
 cp "$CACHEMON" /usr/local/bin/cachemon
 cp "$REPO/examples/systemd/cachemon@.service" /etc/systemd/system/
 sed 's|@CMAKE_INSTALL_FULL_BINDIR@|/usr/local/bin|' "$REPO/examples/systemd/cachemon.service.in" \
