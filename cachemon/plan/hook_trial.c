@@ -42,9 +42,10 @@ void hook_support_text(const struct hook_support *s, char *buf, size_t size)
 		[TRIAL_WORKS] = "works",
 	};
 
-	/* Missing capabilities are reported without a trial. */
+	/* Missing capabilities are reported without a trial, and these are the usual other causes.
+	 */
 	if (s->trial == TRIAL_NO_LOAD && s->err == -EPERM)
-		snprintf(buf, size, "%s: %s (by a seccomp filter or a security module)",
+		snprintf(buf, size, "%s: %s (perhaps by a seccomp filter or security module)",
 			 words[s->trial], strerror(-s->err));
 	else if (s->err)
 		snprintf(buf, size, "%s: %s", words[s->trial], strerror(-s->err));

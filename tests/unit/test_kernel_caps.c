@@ -264,8 +264,8 @@ static void test_trial_words(void **state)
 		{{TRIAL_NONE, 0}, "not tried"},
 		{{TRIAL_NO_TARGET, 0}, "not in this kernel"},
 		{{TRIAL_NO_LOAD, -EPERM},
-		 "refused at load: Operation not permitted (by a seccomp filter or a security "
-		 "module)"},
+		 "refused at load: Operation not permitted (perhaps by a seccomp filter or "
+		 "security module)"},
 		{{TRIAL_NO_ATTACH, -ENOENT},
 		 "loads, cannot be attached: No such file or directory"},
 		{{TRIAL_WORKS, 0}, "works"},

@@ -198,7 +198,7 @@ static void test_order_of_preference(void **state)
 		read->reason,
 		"tp_btf:mm_filemap_get_pages is not in this kernel; "
 		"fexit programs: refused at load: Operation not permitted "
-		"(by a seccomp filter or a security module); "
+		"(perhaps by a seccomp filter or security module); "
 		"kretprobe programs: loads, cannot be attached: No such file or directory");
 }
 
