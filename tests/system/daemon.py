@@ -140,17 +140,17 @@ def slurm_groups(stack, node):
     return machine.cgroup(stack, above, "uid_0"), 100000 + os.getpid() % 100000 * 10
 
 
-def write_config(world, settings):
+def write_config(world, settings, socket_path=None):
     """The options; with a socket of its own, because the machine may have another daemon."""
     path = world.tool.fresh(".yaml")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"{settings}socket:\n  path: {world.tool.fresh('.socket')}\n")
+        f.write(f"{settings}socket:\n  path: {socket_path or world.tool.fresh('.socket')}\n")
     return "--config", path
 
 
-def only(world, pattern, settings=""):
+def only(world, pattern, settings="", socket_path=None):
     """Options for jobs of this name: the machine may have others."""
-    return write_config(world, f"jobs:\n  include: ['{pattern}']\n{settings}")
+    return write_config(world, f"jobs:\n  include: ['{pattern}']\n{settings}", socket_path)
 
 
 def cached(world):
@@ -294,7 +294,7 @@ def mounts_are_read_once_for_a_job(world, stack):
     log = world.tool.fresh(".strace")
     path = f"{world.tool.fresh('.run')}/socket"
     os.mkdir(os.path.dirname(path))
-    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 10}?", f"socket:\n  path: {path}\n"),
+    daemon = Daemon(world, stack, [], *only(world, f"slurm:{number // 10}?", socket_path=path),
                     "--interval", "10m", prefix=("strace", "-D", "-f", "-qq", "-e", "trace=openat", "-o", log))
 
     def reads_of_mounts():
