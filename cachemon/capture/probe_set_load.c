@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -172,6 +173,8 @@ static int load_parts(struct probe_set *set)
 			load_part(&set->parts[i]);
 		r = r ? r : set->parts[i].err;
 	}
+	/* Libbpf has freed the kernel's types, which malloc() would keep for the whole run. */
+	malloc_trim(0);
 	return r;
 }
 
