@@ -37,6 +37,8 @@ struct node_metrics {
 	size_t nr_users, max_users;
 	struct loss_counts lost;
 	bool lost_known;
+	bool known[C_NR]; /* what the plan measures, which does not change while jobs run */
+	bool knows;
 	bool complained;
 };
 
@@ -282,6 +284,16 @@ static void take_facts(const struct node_metrics *m, const struct probe_plan *pl
 	take_vfs(plan, &facts->vfs, to->facts);
 }
 
+/* Once, because the reasons cost more than the counts of a job. */
+static void know_plan(struct node_metrics *m, const struct probe_plan *plan)
+{
+	char why[PLAN_REASON_MAX];
+
+	for (int i = 0; i < C_NR && !m->knows; i++)
+		m->known[i] = probe_plan_measures(plan, (enum counter)i, why, sizeof(why));
+	m->knows = true;
+}
+
 void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, uint32_t run,
 		       const struct selector *job, const struct ledger *ledger,
 		       const struct sample *sample, bool last)
@@ -295,13 +307,10 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	const struct ledger_job *sums = ledger_job(ledger, JOB_WATCHED);
 	_cleanup_free_ struct metrics_mount *mounts = NULL;
 	size_t nr = ledger_nr_filesystems(ledger);
-	char why[PLAN_REASON_MAX];
-	bool known[C_NR];
 
 	if (!m)
 		return;
-	for (int i = 0; i < C_NR; i++)
-		known[i] = probe_plan_measures(plan, (enum counter)i, why, sizeof(why));
+	know_plan(m, plan);
 	m->lost = sample->losses;
 	m->lost_known = true;
 	mounts = calloc(nr + VFS_DEVICES, sizeof(*mounts));
@@ -310,15 +319,16 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		return;
 	to.user = user_of(m, job->uid);
 	take_facts(m, plan, &sums->facts, &to);
-	counts_of(known, &sums->total, &to.counts);
+	counts_of(m->known, &sums->total, &to.counts);
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(ledger, i);
 
 		mounts[i].mount = f->mount;
-		counts_of(known, &f->total, &mounts[i].counts);
+		counts_of(m->known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;
-	to.nr_mounts = nr + take_vfs_mounts(plan, known, sample, sums->facts.vfs_of, mounts + nr);
+	to.nr_mounts =
+		nr + take_vfs_mounts(plan, m->known, sample, sums->facts.vfs_of, mounts + nr);
 	take_cgroup(job, sample, &to);
 	metrics_jobs_take(m->jobs, &to, run, last, clock_now_ns());
 }
