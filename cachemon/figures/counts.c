@@ -135,7 +135,7 @@ struct opt_i64 counts_sum(const struct counts *c, const int terms[])
 {
 	struct opt_i64 sum = {.known = true};
 
-	/* A term that a sum may lack is unknown by itself. */
+	/* A sum may lack this term, but here it is the only one. */
 	if (terms[0] >= 0 && terms[0] != C_NR && terms[1] == C_NR)
 		return counts_get(c, (enum counter)terms[0]);
 	for (int i = 0; terms[i] != C_NR; i++)
