@@ -35,7 +35,7 @@ static struct ledger_limits job_limits(void)
 	l.path_bytes = 1 << 18;
 	l.distinct = 1 << 16;
 	l.advice = 256;
-	l.interference = 64;
+	l.interference = 0;
 	l.active = 64;
 	l.active_directories = 32;
 	return l;
