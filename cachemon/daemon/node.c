@@ -103,7 +103,8 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 		node_free(n, &ignored);
 		return r;
 	}
-	node_metrics_publish(o->metrics, &n->plan, 0);
+	node_cost_begin(n);
+	runs_publish(n, 0);
 	*ret = n;
 	return 0;
 }
@@ -237,6 +238,7 @@ int node_job_begin(struct node *n, struct selector *selector, const struct cgrou
 		return r;
 	}
 	apply_announced(n, &j.selector);
+	node_cost_job(n, &j);
 	*ret_id = j.id = ++n->begun << SLOT_BITS | slot;
 	n->jobs[slot] = j;
 	return 0;

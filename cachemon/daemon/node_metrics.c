@@ -399,7 +399,13 @@ static int publish_all(struct node_metrics *m, const struct metrics_node *node, 
 	return r;
 }
 
-void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs)
+static struct opt_i64 ppm(double share)
+{
+	return (struct opt_i64){(int64_t)(share * 1e6 + 0.5), share >= 0};
+}
+
+void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs,
+			  const struct node_shares *shares)
 {
 	struct metrics_probe probes[ROLE_NR];
 	struct metrics_loss losses[METRICS_LOSSES];
@@ -407,7 +413,13 @@ void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan,
 				    .probes = probes,
 				    .nr_probes = ROLE_NR,
 				    .losses = losses,
+				    .probe_cpu_ns = {shares->probes_ns, shares->probes_ns >= 0},
 				    .collector_cpu_ns = {(int64_t)clock_own_cpu_ns(), true},
+				    .budget_ppm = ppm(shares->budget),
+				    .cost_ppm = ppm(shares->cost),
+				    .details = shares->details,
+				    .nr_details = shares->details[0].name ? NODE_DETAILS : 0,
+				    .no_vfs = shares->no_vfs,
 				    .resident_bytes = own_memory(),
 				    .nr_watched = {(int64_t)nr_jobs, true}};
 	struct errtext err;

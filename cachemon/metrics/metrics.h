@@ -76,6 +76,12 @@ struct metrics_loss {
 	uint64_t count;
 };
 
+/* Detail that may be given up to keep a budget. */
+struct metrics_detail {
+	const char *name;
+	bool given_up;
+};
+
 struct metrics_node {
 	const char *version;
 	const struct metrics_probe *probes;
@@ -84,6 +90,10 @@ struct metrics_node {
 	size_t nr_losses;
 	struct opt_i64 probe_cpu_ns, collector_cpu_ns, resident_bytes;
 	struct opt_i64 nr_watched;
+	struct opt_i64 budget_ppm, cost_ppm; /* shares of the jobs' CPU time, in millionths */
+	const struct metrics_detail *details;
+	size_t nr_details;
+	bool no_vfs; /* calls of files are not counted now: their series are absent */
 	struct metrics *past;
 	const struct metrics_job *jobs;
 	size_t nr_jobs;
