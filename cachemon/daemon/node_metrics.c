@@ -227,14 +227,6 @@ static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
 		(struct opt_i64){(int64_t)vfs->created, vfs_known(plan, VFS_OPEN)};
 }
 
-static const char *mount_of(const struct sample *sample, uint32_t dev)
-{
-	for (size_t i = 0; i < sample->nr_filesystems; i++)
-		if (sample->filesystems[i].dev == dev)
-			return sample->filesystems[i].mount;
-	return NULL;
-}
-
 /* Of filesystems which the job may not have read from. Returns how many. */
 static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_NR],
 			      const struct sample *sample, const struct vfs_device of[VFS_DEVICES],
@@ -246,11 +238,13 @@ static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_
 		struct vfs_row row = {.read_bytes = of[i].read_bytes,
 				      .written_bytes = of[i].written_bytes,
 				      .created = of[i].created};
+		const struct sample_filesystem *fs = sample_filesystem_of(sample, of[i].dev);
 		struct opt_i64 facts[METRICS_FACTS] = {};
 
 		memcpy(row.calls, of[i].calls, sizeof(of[i].calls));
 		take_vfs(plan, &row, facts);
-		ret[nr].mount = mount_of(sample, of[i].dev);
+		ret[nr].mount = fs ? fs->mount : NULL;
+		ret[nr].device = fs ? fs->device : NULL;
 		counts_of(known, &(struct counters){}, &ret[nr].counts);
 		for (int call = 0; call <= VFS_OPEN; call++)
 			ret[nr].facts[METRICS_VFS_CALLS + call] = facts[METRICS_VFS_CALLS + call];
@@ -322,8 +316,11 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	counts_of(m->known, &sums->total, &to.counts);
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(ledger, i);
+		const struct sample_filesystem *fs =
+			f->rest ? NULL : sample_filesystem_of(sample, f->dev);
 
 		mounts[i].mount = f->mount;
+		mounts[i].device = fs ? fs->device : NULL;
 		counts_of(m->known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;

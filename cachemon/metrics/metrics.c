@@ -369,6 +369,24 @@ static void add(struct family *f, struct metrics *m, struct opt_i64 value,
 		f->ret = write_value(m, f->out, f->name, f->kind, labels, nr, value.value);
 }
 
+const char *metrics_device(const struct metrics_mount *mounts, size_t nr, const char *mount)
+{
+	const char *device = NULL;
+	bool found = false;
+
+	for (size_t i = 0; mount && i < nr; i++) {
+		const char *of = mounts[i].device;
+
+		if (!mounts[i].mount || strcmp(mounts[i].mount, mount) != 0)
+			continue;
+		if (!of || (found && strcmp(of, device) != 0))
+			return NULL;
+		device = of;
+		found = true;
+	}
+	return device;
+}
+
 static void add_of_mount(struct family *f, const struct metrics_job *job, const char *mount,
 			 struct opt_i64 value, const struct line *line)
 {
@@ -376,8 +394,9 @@ static void add_of_mount(struct family *f, const struct metrics_job *job, const 
 	    (struct label[]){{"manager", job->manager},
 			     {"jobid", job->jobid},
 			     {"mount", mount},
+			     {"device", metrics_device(job->mounts, job->nr_mounts, mount)},
 			     {line->label, line->value}},
-	    4);
+	    5);
 }
 
 /* Whether an earlier one has this mount point, too, or the mount has no name. */

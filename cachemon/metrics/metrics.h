@@ -40,7 +40,8 @@ enum metrics_fact {
 
 /* The counts of one filesystem. Filesystems with the same mount point are added up. */
 struct metrics_mount {
-	const char *mount; /* NULL: no visible mount */
+	const char *mount;  /* NULL: no visible mount */
+	const char *device; /* NULL: none, or unknown */
 	struct counts counts;
 	struct opt_i64 facts[METRICS_FACTS]; /* those that a filesystem can have */
 };
@@ -103,6 +104,10 @@ struct metrics_node {
 enum { METRICS_LOSSES = 7 };
 size_t metrics_losses(const struct loss_counts *lost, bool births,
 		      struct metrics_loss ret[METRICS_LOSSES]);
+
+/* The device of all filesystems with this mount point, which may be NULL; NULL: none, or they have
+ * several. */
+const char *metrics_device(const struct metrics_mount *mounts, size_t nr, const char *mount);
 
 /* NULL: no memory. */
 struct metrics *metrics_new(void);

@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import Daemon, cached, end_group, make_groups, start_jobs  # noqa: E402
-from metrics import parse, total, value  # noqa: E402
+from metrics import check_devices, parse, total, value  # noqa: E402
 from prometheus import Server, free_port, query  # noqa: E402
 from syslib import debian, machine, reads  # noqa: E402
 from syslib.jobworld import FILES, lines_of, main  # noqa: E402
@@ -162,6 +162,7 @@ def figures_of_jobs(world, stack):
         equal("losses", total(series, "losses_total"), 0)
         equal("the read hook", value(series, "probe_live", role="read"), 1)
         check(0 < value(series, "resident_bytes") < 1 << 30, "resident bytes")
+        check_devices(series, [world.data])
     front.daemon.end()
 
 

@@ -123,6 +123,46 @@ static void test_mounts_add_up(void **state)
 	metrics_free(m);
 }
 
+/* A mount point has one series, whatever is mounted there. */
+static void test_devices(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_mount mounts[] = {{.mount = "/", .device = "/dev/sda1"},
+					 {.mount = "/a", .device = "/dev/sdb"},
+					 {.mount = "/a", .device = "/dev/sdb"},
+					 {.mount = "/b", .device = "/dev/sdb"},
+					 {.mount = "/b", .device = "/dev/sdc"},
+					 {.mount = "/c", .device = "/dev/sdd"},
+					 {.mount = "/c"},
+					 {.mount = "/net"},
+					 {.device = "/dev/sde"}};
+	enum { NR = sizeof(mounts) / sizeof(mounts[0]) };
+	struct metrics_job job = {
+		.manager = "unit", .jobid = "a", .mounts = mounts, .nr_mounts = NR};
+	char *text;
+
+	(void)state;
+	know_all(&job.counts);
+	job.counts.c[C_misses] = NR;
+	job.facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){NR, true};
+	for (int i = 0; i < NR; i++) {
+		know_all(&mounts[i].counts);
+		mounts[i].counts.c[C_misses] = 1;
+		mounts[i].facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){1, true};
+	}
+	text = written(m, &job, 1);
+	assert_int_equal(count_lines(text, "cachemon_job_misses_total{"), 6);
+	assert_non_null(strstr(text, "mount=\"/\",device=\"/dev/sda1\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"/a\",device=\"/dev/sdb\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/b\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/c\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/net\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"/a\",device=\"/dev/sdb\",call=\"open\"} 2\n"));
+	free(text);
+	metrics_free(m);
+}
+
 static void test_calls_of_mounts(void **state)
 {
 	struct metrics *m = metrics_new();
@@ -323,9 +363,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels),	      cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_calls_of_mounts),
-		cmocka_unit_test(test_never_falls),   cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_families),      cmocka_unit_test(test_openmetrics),
-		cmocka_unit_test(test_document),
+		cmocka_unit_test(test_devices),	      cmocka_unit_test(test_never_falls),
+		cmocka_unit_test(test_seconds),	      cmocka_unit_test(test_families),
+		cmocka_unit_test(test_openmetrics),   cmocka_unit_test(test_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
