@@ -345,6 +345,7 @@ int node_free(struct node *n, struct errtext *err)
 		return 0;
 	if (n->sampler && n->jobs)
 		r = runs_sample(n, true, err);
+	node_cost_end(n);
 	sampler_free(n->sampler);
 	probe_set_free(n->set);
 	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)

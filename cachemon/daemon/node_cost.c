@@ -91,6 +91,12 @@ static void look_end(struct node *n, uint64_t now)
 	c->pause_ns = c->pause_ns * 2 < LOOK_PAUSE_MAX_NS ? c->pause_ns * 2 : LOOK_PAUSE_MAX_NS;
 }
 
+void node_cost_end(struct node *n)
+{
+	if (n->costs.looking)
+		look_end(n, clock_now_ns());
+}
+
 uint64_t node_look(struct node *n)
 {
 	struct node_costs *c = &n->costs;

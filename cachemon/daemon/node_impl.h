@@ -78,6 +78,7 @@ void runs_publish(struct node *n, size_t nr);
 
 /* node_cost.c: all do nothing without a budget. */
 void node_cost_begin(struct node *n);
+void node_cost_end(struct node *n);
 /* A job begins: what it will not have. */
 void node_cost_job(const struct node *n, struct job *j);
 /* A sample of a job, after ledger_apply(): leaves out what was given up. */

@@ -96,7 +96,7 @@ def mounted_devices():
 
 
 def check_devices(series, wanted):
-    """Of all series with a mount; wanted: some of the mounts."""
+    """Each series with a mount has its device; wanted: some of the mounts."""
     of, seen = mounted_devices(), {}
     for name, labels in series:
         labels = dict(labels)
