@@ -484,7 +484,7 @@ static void test_sliced(void **state)
 	store_measure_no_more(f->st, f->l, gone, "in slices");
 	test_sample(&t, 1, 12);
 	t.s.read_on_ns = SECOND_NS / 4;
-	t.s.law_error_pages = -2;
+	t.s.unsettled_error_pages = -2;
 	t.s.slices = &slices;
 	t.s.shed = shed;
 	t.s.nr_shed = 2;
