@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "advisor/analysis/analysis.h"
 #include "advisor/llm/http/wire.h"
@@ -14,6 +13,7 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
 #include "cachemon/wording/pack_model.h"
 
 /* A question in progress. */
@@ -250,11 +250,8 @@ static int ask_model(struct word *w, struct wording *ret, struct llm_answer *ans
 /* The model, the time and the cost. */
 static void take_answer(const struct word *w, const struct llm_answer *a, struct wording *ret)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	ret->asked_ns = (struct opt_i64){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec, true};
-	ret->asked_ns.value -= (int64_t)a->duration_ns;
+	ret->asked_ns =
+		(struct opt_i64){(int64_t)(clock_read_ns(CLOCK_REALTIME) - a->duration_ns), true};
 	ret->duration_ns = (struct opt_i64){(int64_t)a->duration_ns, true};
 	ret->attempts = (struct opt_i64){a->attempts, true};
 	ret->tokens_in = (struct opt_i64){a->tokens_in, a->tokens_in >= 0};
