@@ -259,24 +259,17 @@ static void say_totals(const struct node_desk *d, const struct node_peer *peer, 
 }
 
 /* Users do not pay for what else the machine does. */
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* since < 0: all of its rows. *ret_fd stays if there are no newer ones. */
 static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int64_t since, int *ret_fd,
 		    struct errtext *err)
 {
-	uint64_t from_ns = cpu_now_ns();
+	uint64_t from_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct errtext why;
 	int fd = -1, r = since < 0 ? store_copy_run(d->db, run_id, &fd, &why)
 				   : store_copy_new(d->db, run_id, since, &fd, &why);
 
-	snapshots_pay(d->snapshots, uid, cpu_now_ns() - from_ns, clock_now_ns());
+	snapshots_pay(d->snapshots, uid, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns,
+		      clock_now_ns());
 	if (!r && fd >= 0)
 		r = snapshots_add(d->snapshots, uid, fd, ret_fd);
 	return r ? errtext_set(err, r, "cannot copy the rows of this job: %s", strerror(-r)) : 0;
