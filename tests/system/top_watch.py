@@ -196,6 +196,14 @@ def many_small_files(world, stack):
         replay = world.batch("--replay", watch.db, *words, env=env).split("\n\n")
         for frame in text.rstrip("\n").split("\n\n"):
             check(frame.rstrip("\n") in [again.rstrip("\n") for again in replay], f"not replayed:\n{frame}")
+    # Zoomed into, a directory has a row for its files without one.
+    terminal = Terminal(stack, world.work, 120, 24)
+    terminal.type(f"{world.cachemon} top --db {watch.db} --rows directories")
+    terminal.wait(lambda s: re.search(r"/class-\d\d\b", s), "the directories")
+    terminal.keys("Home")
+    terminal.keys("z")
+    terminal.wait(lambda s: re.search(r"/class-\d\d/\[all other files\]", s), "the files without a row")
+    terminal.keys("q")
     part.note(f"{FOLDERS * FILES_EACH} files: rows of files have {files} of {sum(missing.values())} missed pages")
 
 
