@@ -6,7 +6,7 @@ void node_budget_begin(struct node_budget *b, double share)
 	*b = (struct node_budget){.share = share, .cost = -1};
 }
 
-/* What it would cost now: it follows the jobs or the time, and may be given up again. */
+/* Its cost now, which follows the jobs or the time. If this is too low, it is given up again. */
 static double expected(const struct node_budget *b, int d)
 {
 	double by_time = b->of_time[d] * b->window.time_ns / b->window.jobs_cpu_ns;

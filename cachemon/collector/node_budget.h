@@ -39,9 +39,9 @@ struct node_budget {
 #define NODE_BUDGET_ROOM 0.75
 
 void node_budget_begin(struct node_budget *b, double share);
-/* Whether a window has ended. Then b->shed is as from now on. */
+/* Whether a window has ended. Then b->shed is new. */
 bool node_budget_judge(struct node_budget *b, const struct node_cost *now);
-/* Another budget: b->shed is as from now on. */
+/* Sets another budget: b->shed is new. */
 void node_budget_change(struct node_budget *b, double share);
 
 #endif

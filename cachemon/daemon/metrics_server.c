@@ -28,7 +28,7 @@ struct connection {
 	bool cut;
 };
 
-/* Who sent passwords that had to be checked: an IPv4 address, or a network of IPv6, of which one
+/* A sender of passwords that had to be checked: an IPv4 address, or a network of IPv6, of which one
  * host may have all addresses. */
 struct peer {
 	unsigned char address[8];

@@ -78,7 +78,7 @@ uint64_t node_due(const struct node *n);
 uint64_t node_look(struct node *n);
 /* The length of the next interval: longer while counting costs too much. */
 uint64_t node_interval_ns(const struct node *n);
-/* Another budget, unless there is none. */
+/* Changes the budget of a node that has one. */
 void node_set_budget(struct node *n, double share);
 
 /* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.

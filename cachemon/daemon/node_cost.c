@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What counting costs a node, and the detail that its jobs lose while that is more than the budget.
+/* Measures the cost of counting, and leaves out detail of the jobs while that exceeds the budget.
  * collector/node_budget.h decides. */
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +117,7 @@ uint64_t node_interval_ns(const struct node *n)
 							   : n->o.interval_ns;
 }
 
-/* Of the job's rows; a detail that was given up before the job's first sample had no rows. */
+/* Notes it for the job. A detail that returns before the job's first sample was never missing. */
 static void note_shed(struct job *j, enum node_detail d, bool shed)
 {
 	uint64_t now_ns = j->last_ns - j->start_ns;

@@ -32,7 +32,7 @@ struct job {
 	size_t nr_shed;
 };
 
-/* What counting costs. */
+/* The cost of counting. */
 struct node_costs {
 	struct node_budget budget;
 	struct node_cost now;

@@ -17,7 +17,7 @@
 
 struct node_metrics;
 
-/* What counting costs; < 0: unknown, or there is no budget. */
+/* The cost of counting; < 0: unknown, or there is no budget. */
 struct node_shares {
 	int64_t probes_ns;
 	double budget, cost; /* of the CPU time of all jobs; the cost in the last seconds */

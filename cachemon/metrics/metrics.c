@@ -524,8 +524,8 @@ static int write_node(const struct metrics_node *node, enum metrics_format forma
 		{"cachemon_budget_ratio",
 		 "The most that counting may cost, of the CPU time of the watched jobs",
 		 node->budget_ppm, GAUGE_PPM},
-		{"cachemon_cost_ratio", "What counting costs, of the same", node->cost_ppm,
-		 GAUGE_PPM},
+		{"cachemon_cost_ratio", "The cost of counting, as a share of the same",
+		 node->cost_ppm, GAUGE_PPM},
 	};
 	struct family details = {.format = format,
 				 .out = out,
