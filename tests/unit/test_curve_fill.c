@@ -191,7 +191,7 @@ static void broken_at_once(void **state)
 	fixture_sql(f, "INSERT INTO reference_sample VALUES (1, 'broken', 'pages came too fast', "
 		       "4294967296, 0, 0, 0, 0, 0)");
 	fill(f);
-	assert_float_equal(ask(f, "absent LIKE 'The recording ended early: pages came too fast.%'"),
+	assert_float_equal(ask(f, "absent LIKE 'The recording of references ended early: pages came too fast.%'"),
 			   1, 0);
 	assert_float_equal(ask(f, "absent LIKE '%0 %'"), 0, 0);
 }
