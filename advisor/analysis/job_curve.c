@@ -10,6 +10,7 @@
 #include "advisor/load/load_references.h"
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
+#include "cachemon/base/human.h"
 
 #define PAGES_MAX (INT64_C(1) << 46)
 
@@ -271,6 +272,7 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 			 "Too few references: %u sampled pages and %.0f lookups; at least %d and "
 			 "%d are needed.",
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
+	human_group(c->absent, sizeof(c->absent));
 }
 
 /* A hit ratio with a wider band is useless. */
@@ -289,6 +291,7 @@ static bool too_wide(struct job_curve *c)
 		 "Too few samples: with %u sampled pages, the estimated hit ratio at the present "
 		 "cache size ranges from %.1f %% to %.1f %%.",
 		 c->curve.estimate.nr_pages, 100 * (1 - at.high), 100 * (1 - at.low));
+	human_group(c->absent, sizeof(c->absent));
 	return true;
 }
 

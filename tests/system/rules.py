@@ -188,6 +188,7 @@ class Run:
             assert names in (COLUMNS, (*COLUMNS, "not_judged")), f"{name}: columns {names}"
             rows = [dict(zip(names, r)) for r in cursor]
             doubts = [row["not_judged"] for row in rows if row.get("not_judged") is not None]
+            assert not any(map(ungrouped, doubts)), f"{name}: numbers without separators: {doubts}"
             rows = [row for row in rows if row.get("not_judged") is None]
             if doubts and not rows:
                 self.doubts[name] = doubts
@@ -203,6 +204,13 @@ class Run:
         return found
 
 
+def ungrouped(text):
+    """Whole numbers without separators, as nothing else prints them; a path may have any digits, and a
+    setting is printed as it is typed."""
+    text = re.sub(r"/\S*|read_ahead_kb \d+", "", text)
+    return re.findall(r"(?<![\w.,])\d{4,}(?![\w.])", text)
+
+
 def check_row(name, row):
     for column in ("job_id", "subject_kind", "severity", "confidence", "summary", "evidence"):
         assert row[column] is not None, f"{name}: {column} is NULL"
@@ -211,6 +219,7 @@ def check_row(name, row):
     assert (row["gain_value"] is None) or row["gain_value"] >= 0, f"{name}: gain {row['gain_value']}"
     assert row["gain_unit"] in (None, "s", "bytes"), f"{name}: unit {row['gain_unit']}"
     assert row["gain_method"] in (None, "measured", "model", "bound"), name
+    assert not ungrouped(row["summary"]), f"{name}: numbers without separators: {row['summary']}"
     for entry in json.loads(row["evidence"]):
         assert set(entry) == {"metric", "value", "unit", "scope"}, f"{name}: evidence {entry}"
 

@@ -6,6 +6,7 @@
 
 #include "advisor/compare/paired.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/human.h"
 #include "cachemon/base/quote.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
@@ -253,8 +254,9 @@ static void say_untested(FILE *out, const struct compare_result *r)
 		fprintf(out, "%zu and %zu runs are too few to tell a change from noise", r->runs_a,
 			r->runs_b);
 	else if (row->test.why == PAIRED_TOO_FEW)
-		fprintf(out, "too few intervals to tell a change from noise (%zu and %zu)",
-			r->intervals_a, r->intervals_b);
+		fprintf(out, "too few intervals to tell a change from noise (%s and %s)",
+			human_exact((int64_t)r->intervals_a).text,
+			human_exact((int64_t)r->intervals_b).text);
 	else if (row->test.why == PAIRED_LITTLE_WORK)
 		fputs("one run did less than half of the other's work", out);
 	else if (row->test.why == PAIRED_TOO_ALIKE)
