@@ -7,8 +7,8 @@
 -- needs tables: analysis_pattern
 -- param min_confidence = 0.6 ratio -- of the pattern
 -- param max_async_share = 0.05 ratio -- of the windows: below it, counters are enough
--- param max_forced_share = 0.05 ratio -- of the windows: above it, the kernel may not have looked for an order
--- param max_ahead_share = 0.1 ratio -- prefetched pages per miss: above it, readahead saw some order
+-- param max_forced_share = 0.05 ratio -- of the windows: above it, the order is not known
+-- param max_ahead_share = 0.1 ratio -- prefetched pages per miss: above it, there is some order
 -- param min_by_chance = 32 pages -- that random reads would read again by chance: fewer: unknown
 -- param max_chance_factor = 2 times -- between the pages read again and that number
 -- param min_file_waits = 16 waits -- in a file without a trace: fewer are for reading it whole
@@ -29,7 +29,8 @@ WITH looked AS (
 	WHERE f.stalls > 0
 ), judged AS (
 	SELECT l.*,
-		coalesce(l.windows_async <= :max_async_share * l.windows AND iif(l.pattern = 'mmap_random',
+		coalesce(l.windows_async <= :max_async_share * l.windows
+			AND iif(l.pattern = 'mmap_random',
 			-- Where the kernel may not read ahead, sequential faults look the same.
 			l.windows_sync + l.windows_async > l.windows_forced,
 			l.by_chance >= :min_by_chance AND 2 * l.again < l.lookups
@@ -43,7 +44,9 @@ WITH looked AS (
 			AND l.misses > l.faults_major, FALSE) AS by_windows
 	FROM looked l
 ), waits AS (
-	SELECT l.*, coalesce(l.pattern_confidence < :min_confidence AND (l.by_return OR l.by_windows), FALSE) AS counted,
+	SELECT l.*,
+		coalesce(l.pattern_confidence < :min_confidence
+			AND (l.by_return OR l.by_windows), FALSE) AS counted,
 		l.shown OR l.by_return AS at_random
 	FROM judged l
 	WHERE iif(l.shown, l.pattern IN ('random', 'shuffled_epoch', 'mmap_random'),

@@ -24,7 +24,7 @@ part = Part(__doc__)
 FILE_PAGES = 32768
 READS = 900
 RECORD = 4  # pages
-IOPS = 600  # slow enough that the job waits for most of its time, whatever runs beside it
+IOPS = 600  # slow enough that the job waits for most of its time, whatever else runs
 
 
 def stride(r):

@@ -102,8 +102,8 @@ def what_was_done_is_found(world, _stack):
 
 @part.case
 def commands_are_of_the_run(world, _stack):
-    """The shell, Python and C of every finding of a run, as they are filled in, parse; no word is left to
-    replace."""
+    """The shell, Python and C of every finding of a run, as they are filled in, parse; no word is
+    left to replace."""
     neutral, seen = {word for word in notes.placeholders().values() if re.fullmatch(r"[A-Z_]+(\.service)?", word)}, 0
     check(len(neutral) >= 5, f"the words of explain are not known: {neutral}")
     parse = {"shell": notes.checks_shell, "python": notes.compiles_python, "c": notes.compiles_c}

@@ -515,10 +515,11 @@ def one_at_a_time():
         run = Run().job({"/d": counters}, cpu_s=cpu_s).machine().pattern(pattern)
         if ("one-read-at-a-time" in run.views().find()) != found:
             wrong.append(f"{what}: found is {not found}")
-    # Counters alone show it in two ways. Random reads return to pages as often as chance makes them: 20,000
-    # draws of 262,144 pages return to 743 on average. And where the kernel looks for an order, windows of just
-    # the requested pages show that it finds none: at a stride, at random with hot pages, or shuffled. Without
-    # readahead, as after advice or by the device's setting, any reads have the same windows.
+    # Counters alone show it in two ways. Random reads return to pages as often as chance makes
+    # them: 20,000 draws of 262,144 pages return to 743 on average. And where the kernel looks for
+    # an order, windows of just the requested pages show that it finds none: at a stride, at random
+    # with hot pages, or shuffled. Without readahead, as after advice or by the device's setting,
+    # any reads have the same windows.
     random, unforeseen = "at random", "in pieces that readahead could not foresee"
     wanted = (("at random, no windows of reads", 20000, 740, (0, 0, 19260), 0, random),
               ("at random, read ahead now and then", 20000, 740, (19260, 200, 0), 0, random),

@@ -153,7 +153,7 @@ def cliff(world, stack):
 
 
 def lru_hits(accesses, pages):
-    """Of an LRU cache of that many pages."""
+    """The hits of an LRU cache of that many pages."""
     cache, hits = collections.OrderedDict(), 0
     for page in accesses:
         if page in cache:

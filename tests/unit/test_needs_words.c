@@ -128,7 +128,7 @@ static const char *reason_of(struct fixture *f, struct arena *arena, const struc
 	return reason ?: "measured";
 }
 
-/* What the budget ended is said, with the option that keeps it. */
+/* The reason says that the budget ended a recording, and the option that continues it. */
 static void ended_by_the_budget(void **state)
 {
 	static const char *table = "analysis_whatif_readahead";

@@ -25,7 +25,7 @@ static void put_sentence(struct doc *d, const struct compare_model *m,
 		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
 }
 
-/* What would prove a change: more runs, and the command that compares them. */
+/* More runs would prove a change: how many, and the command that compares them. */
 static void put_more_runs(struct doc *d, const struct compare_model *m,
 			  const struct compare_job *job)
 {

@@ -41,7 +41,7 @@ const char *curve_ratio_mark(const struct job_curve *c);
 void curve_say(const struct job_curve *c, char *says, size_t size);
 
 /* One or a few sentences: the size for a hit ratio of 90 %, its band and the size that the job has;
- * or why there is none. To be freed; NULL: no memory. */
+ * or why that is not known. To be freed; NULL: no memory. */
 char *whatif_cache_answer(const struct job_curve *c);
 /* Inside an open object. */
 void whatif_cache_json(struct tree *t, const struct job_curve *c);

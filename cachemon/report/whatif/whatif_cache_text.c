@@ -192,7 +192,7 @@ char *whatif_cache_answer(const struct job_curve *c)
 	if (has_pages >= 0)
 		snprintf(has, sizeof(has), "The job has %s.", size_text(c, has_pages).text);
 	else
-		snprintf(has, sizeof(has), "What the job has is not known.");
+		snprintf(has, sizeof(has), "The job's present size is not known.");
 	if (!c->there) {
 		text_print(&ret, "%s: there is no curve. %s %s", unknown, c->absent, has);
 		return ret;
