@@ -36,8 +36,8 @@ WITH looked AS (
 			l.by_chance >= :min_by_chance AND 2 * l.again < l.lookups
 				AND l.again BETWEEN l.by_chance / :max_chance_factor
 					AND l.by_chance * :max_chance_factor), FALSE) AS by_return,
-		-- The kernel looked for an order at each miss and found none. These counters are exact
-		-- in a sliced run too.
+		-- The kernel looked for an order at each miss and found none. These counters are
+		-- exact in a sliced run too.
 		coalesce(l.windows_async <= :max_async_share * l.windows
 			AND l.windows_forced <= :max_forced_share * l.windows
 			AND l.prefetched_sync + l.prefetched_async <= :max_ahead_share * l.misses
