@@ -262,6 +262,8 @@ int model_all_jobs(sqlite3 *db, struct arena *a, bool wanted, const struct model
 	}
 	res = model_rows_end(&r, err);
 	free(sql);
+	for (size_t i = 0; wanted && i < *ret_nr && !res; i++)
+		res = load_identity(db, a, &(*ret)[i], err);
 	return res;
 }
 

@@ -30,8 +30,8 @@ void model_free(struct model *m);
 /* Notes the jobs with this name or KIND:NAME[.STEP], of all runs, for "wanted" below. */
 int model_want_job(struct sqlite3 *db, const char *job, struct errtext *err);
 /* All runs from this id, by id, and their watched jobs, by run and slot: rows only, for long
- * lists. Counts are as from model_load(). wanted: only the noted jobs and their runs. Call both in
- * one transaction. */
+ * lists. Counts are as from model_load(). wanted: only the noted jobs, with their names, and
+ * their runs. Call both in one transaction. */
 int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, bool wanted,
 		   struct model_run **ret, size_t *ret_nr, struct errtext *err);
 /* ret_run: the index in runs of each job's run. */

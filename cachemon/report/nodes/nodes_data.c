@@ -5,18 +5,29 @@
 #include "cachemon/report/run/data.h"
 
 /* Pages and bytes are whole, times are in seconds. */
-static void put_value(struct tree *t, const char *key, enum nodes_figure f, struct opt_f64 v)
+static void put_whole(struct tree *t, const char *key, enum nodes_figure f, struct opt_i64 v)
 {
-	if (!v.known)
-		tree_null(t, key);
-	else if (nodes_figure_name(f)->unit == NODES_UNIT_RATIO)
-		tree_double(t, key, v.value);
-	else if (nodes_figure_name(f)->unit == NODES_UNIT_NS)
-		data_seconds(t, key, (struct opt_i64){(int64_t)v.value, true});
-	else if (v.value == (double)(int64_t)v.value)
-		tree_int(t, key, (int64_t)v.value);
+	if (nodes_figure_name(f)->unit == NODES_UNIT_NS)
+		data_seconds(t, key, v);
 	else
-		tree_double(t, key, v.value);
+		tree_opt_int(t, key, v);
+}
+
+/* The middle of two numbers need not be whole. */
+static void put_number(struct tree *t, const char *key, enum nodes_figure f, double v, bool known)
+{
+	bool seconds = nodes_figure_name(f)->unit == NODES_UNIT_NS;
+
+	tree_opt_double(t, key, (struct opt_f64){seconds ? v / 1e9 : v, known});
+}
+
+static void put_node_value(struct tree *t, const char *key, enum nodes_figure f,
+			   const struct nodes_node *n)
+{
+	if (nodes_figure_name(f)->unit == NODES_UNIT_RATIO)
+		tree_opt_double(t, key, n->values[f]);
+	else
+		put_whole(t, key, f, n->whole[f]);
 }
 
 static void put_end(struct tree *t, const char *key, const struct nodes_model *m,
@@ -25,7 +36,7 @@ static void put_end(struct tree *t, const char *key, const struct nodes_model *m
 	if (!tree_opt_object(t, key, m->spreads[f].nr))
 		return;
 	tree_name(t, "node", &m->nodes[node].host);
-	put_value(t, "value", f, m->nodes[node].values[f]);
+	put_node_value(t, "value", f, &m->nodes[node]);
 	tree_end(t);
 }
 
@@ -46,13 +57,16 @@ static void put_figure(struct tree *t, const struct nodes_model *m, enum nodes_f
 
 	tree_object(t, nodes_figure_name(f)->key);
 	tree_uint(t, "nodes", s->nr);
-	put_value(t, "total", f, s->total);
+	if (nodes_figure_name(f)->unit == NODES_UNIT_RATIO)
+		tree_opt_double(t, "total", s->ratio);
+	else
+		put_whole(t, "total", f, s->sum);
 	put_end(t, "min", m, f, s->min);
-	put_value(t, "median", f, (struct opt_f64){s->median, any});
+	put_number(t, "median", f, s->median, any);
 	put_end(t, "max", m, f, s->max);
-	put_value(t, "mad", f, (struct opt_f64){s->mad, any});
+	put_number(t, "mad", f, s->mad, any);
 	tree_opt_double(t, "imbalance", s->imbalance);
-	put_value(t, "limit", f, s->limit);
+	put_number(t, "limit", f, s->limit.value, s->limit.known);
 	put_hosts(t, "beyond_limit", m, f, true);
 	put_hosts(t, "not_measured", m, f, false);
 	tree_end(t);
@@ -74,7 +88,7 @@ static void put_node(struct tree *t, const struct nodes_model *m, const struct n
 	}
 	tree_end(t);
 	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++)
-		put_value(t, nodes_figure_name(f)->key, f, n->values[f]);
+		put_node_value(t, nodes_figure_name(f)->key, f, n);
 	tree_mark(t, "estimated", n->counts.sliced);
 	tree_mark(t, "lower_bound", n->counts.bounds & BOUND_ROW);
 	tree_end(t);

@@ -126,11 +126,6 @@ static void add_run(struct nodes_model *m, size_t i)
 	n->cpu_ns = opt_add(n->cpu_ns, job->cpu_ns);
 }
 
-static struct opt_f64 as_double(struct opt_i64 v)
-{
-	return (struct opt_f64){(double)v.value, v.known};
-}
-
 static int64_t page_size_of(const struct nodes_model *m, const struct nodes_node *n)
 {
 	return m->runs[n->first].page_size_bytes.value;
@@ -143,16 +138,17 @@ static void fill_values(const struct nodes_model *m, struct nodes_node *n)
 	struct derived d;
 
 	counts_derive(c, page, &d);
-	n->values[NODES_READ_BYTES] = as_double(counts_get(c, C_read_bytes));
-	n->values[NODES_BROUGHT_BYTES] =
-		as_double(opt_mul(counts_sum(c, SUM_OF(TERMS_brought_pages)), page));
-	n->values[NODES_MISSES] = as_double(counts_get(c, C_misses));
+	n->whole[NODES_READ_BYTES] = counts_get(c, C_read_bytes);
+	n->whole[NODES_BROUGHT_BYTES] = opt_mul(counts_sum(c, SUM_OF(TERMS_brought_pages)), page);
+	n->whole[NODES_MISSES] = counts_get(c, C_misses);
+	n->whole[NODES_EVICTED] = d.evicted_pages;
+	n->whole[NODES_REFAULTS] = counts_get(c, C_refaults);
+	n->whole[NODES_STALL_NS] = counts_get(c, C_stall_ns);
+	n->whole[NODES_CPU_NS] = n->cpu_ns;
+	n->whole[NODES_WALL_NS] = n->wall_ns;
+	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++)
+		n->values[f] = (struct opt_f64){(double)n->whole[f].value, n->whole[f].known};
 	n->values[NODES_HIT_RATIO] = d.hit_ratio;
-	n->values[NODES_EVICTED] = as_double(d.evicted_pages);
-	n->values[NODES_REFAULTS] = as_double(counts_get(c, C_refaults));
-	n->values[NODES_STALL_NS] = as_double(counts_get(c, C_stall_ns));
-	n->values[NODES_CPU_NS] = as_double(n->cpu_ns);
-	n->values[NODES_WALL_NS] = as_double(n->wall_ns);
 }
 
 static void find_span(struct nodes_model *m)
@@ -247,11 +243,13 @@ static void make_spread(struct nodes_model *m, enum nodes_figure f, double *x, d
 	struct nodes_spread *s = &m->spreads[f];
 	double sum = 0;
 
+	s->sum.known = f != NODES_WALL_NS && f != NODES_HIT_RATIO;
 	for (size_t i = 0; i < m->nr_nodes; i++) {
 		struct opt_f64 v = m->nodes[i].values[f];
 
 		if (!v.known)
 			continue;
+		s->sum = opt_add(s->sum, m->nodes[i].whole[f]);
 		if (!s->nr || v.value < m->nodes[s->min].values[f].value)
 			s->min = i;
 		if (!s->nr || v.value > m->nodes[s->max].values[f].value)
@@ -259,11 +257,12 @@ static void make_spread(struct nodes_model *m, enum nodes_figure f, double *x, d
 		x[s->nr++] = v.value;
 		sum += v.value;
 	}
+	s->sum.known &= s->nr > 0;
 	if (!s->nr)
 		return;
 	stats_spread(x, s->nr, work, &s->median, &s->mad);
-	s->total = f == NODES_HIT_RATIO ? total_hit_ratio(m)
-					: (struct opt_f64){sum, f != NODES_WALL_NS};
+	if (f == NODES_HIT_RATIO)
+		s->ratio = total_hit_ratio(m);
 	s->imbalance.known = sum > 0;
 	if (s->imbalance.known)
 		s->imbalance.value = m->nodes[s->max].values[f].value / (sum / (double)s->nr);

@@ -39,13 +39,16 @@ struct nodes_node {
 	size_t first, nr_runs; /* in nodes_model.runs */
 	struct counts counts;
 	struct opt_i64 wall_ns, cpu_ns;
-	struct opt_f64 values[NODES_FIGURES];
-	bool out[NODES_FIGURES]; /* stands out */
+	struct opt_i64 whole[NODES_FIGURES];  /* absent for a ratio */
+	struct opt_f64 values[NODES_FIGURES]; /* the same, and ratios */
+	bool out[NODES_FIGURES];	      /* stands out */
 };
 
 struct nodes_spread {
-	size_t nr;	      /* nodes with the figure; 0: what follows is absent */
-	struct opt_f64 total; /* over these; absent for times that pass at once on all nodes */
+	size_t nr; /* nodes with the figure; 0: what follows is absent */
+	/* Over these; absent for times that pass at once on all nodes. Of a ratio: of the sums. */
+	struct opt_i64 sum;
+	struct opt_f64 ratio;
 	double median, mad;
 	size_t min, max;	  /* nodes */
 	struct opt_f64 imbalance; /* the largest by the mean */

@@ -71,9 +71,12 @@ static void put_spreads(struct doc *d, const struct nodes_model *m)
 
 	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++) {
 		const struct nodes_spread *s = &m->spreads[f];
+		struct opt_f64 total = {(double)s->sum.value, s->sum.known};
 
+		if (nodes_figure_name(f)->unit == NODES_UNIT_RATIO)
+			total = s->ratio;
 		doc_cell(&t, "%s", nodes_figure_name(f)->label);
-		doc_cell_shown(&t, show_value(f, s->total));
+		doc_cell_shown(&t, show_value(f, total));
 		doc_cell_shown(&t, show_value(f, end_value(m, f, s->min)));
 		doc_cell_shown(&t, show_value(f, (struct opt_f64){s->median, s->nr > 0}));
 		doc_cell_shown(&t, show_value(f, end_value(m, f, s->max)));
@@ -101,39 +104,76 @@ static void put_hosts(FILE *out, const struct nodes_model *m, enum nodes_figure 
 		fprintf(out, " and %zu more", nr - shown);
 }
 
-static void put_stragglers(struct doc *d, const struct nodes_model *m)
+/* "node7 stands out by waited, time." */
+static void put_out_node(struct doc *d, const struct nodes_node *n)
 {
-	bool judged = false, any = false;
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	const char *before = " stands out by ";
+
+	if (out) {
+		escape_inert(out, n->host.data ?: "", n->host.len);
+		for (enum nodes_figure f = 0; f < NODES_FIGURES; f++) {
+			if (!n->out[f])
+				continue;
+			fprintf(out, "%s%s", before, nodes_figure_name(f)->label);
+			before = ", ";
+		}
+		fputs(".", out);
+	}
+	doc_para_text(d, text_end(&b));
+}
+
+static bool is_out(const struct nodes_node *n)
+{
+	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++)
+		if (n->out[f])
+			return true;
+	return false;
+}
+
+static void put_out_nodes(struct doc *d, const struct nodes_model *m, bool brief)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->nr_nodes; i++) {
+		if (!is_out(&m->nodes[i]))
+			continue;
+		if (nr++ < rows_of(brief))
+			put_out_node(d, &m->nodes[i]);
+	}
+	if (nr > rows_of(brief))
+		doc_para(d, "%zu more nodes stand out.", nr - rows_of(brief));
+	if (m->nr_nodes < NODES_JUDGED_LEAST)
+		doc_para(d, "Whether a node stands out is judged for %d nodes or more.",
+			 NODES_JUDGED_LEAST);
+	else if (!nr)
+		doc_para(d, "No node stands out.");
+}
+
+static void put_limits(struct doc *d, const struct nodes_model *m)
+{
+	static const struct doc_column columns[] = {
+		{"FIGURE", DOC_LEFT},  {"MEDIAN", DOC_RIGHT}, {"LIMIT", DOC_RIGHT},
+		{"BEYOND", DOC_RIGHT}, {"NODES", DOC_WRAP},
+	};
+	struct doc_table t = DOC_TABLE(NULL, columns);
 
 	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++) {
 		const struct nodes_spread *s = &m->spreads[f];
 		struct text_builder b;
-		FILE *out;
+		FILE *out = s->nr_out ? text_begin(&b) : NULL;
 
-		judged |= s->limit.known;
-		if (!s->nr_out)
+		if (!out)
 			continue;
-		any = true;
-		out = text_begin(&b);
-		if (out) {
-			fprintf(out, "Stands out by %s (%s %s; median %s): ",
-				nodes_figure_name(f)->label,
-				f == NODES_HIT_RATIO ? "below" : "above", show_value(f, s->limit).s,
-				show_value(f, (struct opt_f64){s->median, true}).s);
-			put_hosts(out, m, f, true, s->nr_out);
-			fputs(".", out);
-		}
-		doc_para_text(d, text_end(&b));
+		doc_cell(&t, "%s", nodes_figure_name(f)->label);
+		doc_cell_shown(&t, show_value(f, (struct opt_f64){s->median, true}));
+		doc_cell_shown(&t, show_value(f, s->limit));
+		doc_cell(&t, "%zu", s->nr_out);
+		put_hosts(out, m, f, true, s->nr_out);
+		doc_cell_text(&t, text_end(&b));
 	}
-	if (!judged)
-		doc_para(d, "Whether a node stands out is judged for %d nodes or more.",
-			 NODES_JUDGED_LEAST);
-	else if (!any)
-		doc_para(d, "No node stands out.");
-}
-
-static void put_rule(struct doc *d)
-{
+	doc_put_table(d, &t);
 	doc_para(d,
 		 "A node stands out if its value is more than %d median absolute deviations, and "
 		 "more than %.0f %%, above the median of all nodes; a hit ratio if it is as much "
@@ -333,9 +373,9 @@ static void part(struct doc *d, const struct nodes_model *m, bool brief, const c
 static void part_spread(struct doc *d, const struct nodes_model *m, bool brief)
 {
 	put_spreads(d, m);
-	put_stragglers(d, m);
+	put_out_nodes(d, m, brief);
 	if (!brief)
-		put_rule(d);
+		put_limits(d, m);
 	put_not_measured(d, m);
 }
 
