@@ -45,7 +45,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		usage_name(state, o->nr ? "IN" : "OUT", arg);
 		if (!strcmp(arg, "-"))
-			usage_error(state, "'-' is no file: a database needs a name");
+			usage_error(state, "a database needs the name of a file, not '-'");
 		o->paths[o->nr++] = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -130,7 +130,7 @@ static bool merge(const struct options *o, struct store_merge *m, struct progres
 	return !failed;
 }
 
-static int run(const struct options *o)
+static int merge_all(const struct options *o)
 {
 	const struct store_config config = {.path = o->paths[0]};
 	struct progress_show *progress;
@@ -158,5 +158,5 @@ int cmd_merge(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	usage_parse(&merge_spec, parse_option, argc, argv, 0, &o);
-	return run(&o);
+	return merge_all(&o);
 }

@@ -16,9 +16,11 @@
 #define TABLES                                                                                     \
 	"WITH tab AS (SELECT rowid AS place, name FROM sqlite_schema "                             \
 	"WHERE type = 'table' AND name NOT GLOB 'sqlite_*'), "                                     \
-	"col AS (SELECT t.name AS tab, c.cid, c.name, c.\"notnull\" OR c.pk AS needed, "           \
+	"col AS MATERIALIZED (SELECT t.name AS tab, c.cid, c.name, c.\"notnull\" OR c.pk AS "      \
+	"needed, "                                                                                 \
 	"p.name AS parent FROM tab t JOIN pragma_table_info(t.name) c "                            \
-	"LEFT JOIN tab p ON c.name = p.name || '_id'), "                                           \
+	"LEFT JOIN tab p ON c.name GLOB '*_id' AND p.name = substr(c.name, 1, length(c.name) - "   \
+	"3)), "                                                                                    \
 	"leading AS (SELECT tab, parent FROM (SELECT tab, parent, row_number() OVER "              \
 	"(PARTITION BY tab ORDER BY parent <> 'interval', cid) AS nr "                             \
 	"FROM col WHERE parent NOT NULL AND needed) WHERE nr = 1), "                               \

@@ -30,7 +30,7 @@ struct source {
 	sqlite3_stmt *notes[MERGE_TABLES_MAX]; /* fill the maps of ids */
 };
 
-static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+static int prepare_kept(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
 {
 	return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
 }
@@ -49,9 +49,9 @@ static int prepare_source(struct source *s, const struct merge_plan *p)
 	int rc = sqlite3_exec(s->db, p->maps, NULL, NULL, NULL);
 
 	for (size_t i = 0; i < p->nr && rc == SQLITE_OK; i++) {
-		rc = prepare(s->db, p->tables[i].select, &s->selects[i]);
+		rc = prepare_kept(s->db, p->tables[i].select, &s->selects[i]);
 		if (rc == SQLITE_OK && p->tables[i].note)
-			rc = prepare(s->db, p->tables[i].note, &s->notes[i]);
+			rc = prepare_kept(s->db, p->tables[i].note, &s->notes[i]);
 	}
 	return rc;
 }
@@ -127,9 +127,9 @@ static int open_target(struct store_merge *m, struct errtext *err)
 	/* Ids come from the maps, so that they need no check. */
 	rc = sqlite3_exec(db, "PRAGMA foreign_keys = OFF", NULL, NULL, NULL);
 	for (size_t i = 0; i < m->plan.nr && rc == SQLITE_OK; i++)
-		rc = prepare(db, m->plan.tables[i].insert, &m->inserts[i]);
+		rc = prepare_kept(db, m->plan.tables[i].insert, &m->inserts[i]);
 	if (rc == SQLITE_OK)
-		rc = prepare(db, KNOWN_RUN, &m->known);
+		rc = prepare_kept(db, KNOWN_RUN, &m->known);
 	return rc == SQLITE_OK ? 0 : store_fail(db, m->config->path, rc, "write", NULL, err);
 }
 
@@ -316,7 +316,7 @@ static int add_runs(struct store_merge *m, struct source *s, struct store_merged
 	sqlite3_stmt *next = NULL;
 	struct errtext first = {""};
 	int64_t id = INT64_MIN;
-	int rc = prepare(s->db, NEXT_RUN, &next);
+	int rc = prepare_kept(s->db, NEXT_RUN, &next);
 
 	while (rc == SQLITE_OK && id < INT64_MAX && !ret->stop) {
 		struct errtext why = {""};

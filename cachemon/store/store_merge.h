@@ -14,7 +14,7 @@
 
 struct store_merge;
 
-/* Of one database. */
+/* The result for one database. */
 struct store_merged {
 	size_t added;
 	size_t replaced; /* runs that had not ended when they were added before */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""cachemon merge: rows compared with sqlite3's view of each input, by names that no database numbers."""
+"""cachemon merge: rows compared with sqlite3's view of each input, by names that do not depend on
+the numbers of a database."""
 
 import contextlib
 import hashlib

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report of a job on many nodes, compared with figures computed from the inputs of the merge, not
-from the merged database; and a job that was really watched, under the names of several hosts."""
+"""The report of a job on many nodes, compared with figures computed from the inputs of the merge,
+not from the merged database; and a job that was really watched, under the names of several
+hosts."""
 
 import contextlib
 import json
@@ -66,7 +67,7 @@ def file_of(i, pages):
 
 
 def fleet(world, nodes=7, absent=(), **one):
-    """Nodes with runs of job 42 and of others; the last one works ten times as much, and has two runs."""
+    """Nodes with runs of job 42 and of others; the last one works ten times as much, in two runs."""
     paths = []
     for i in range(nodes):
         node = Node(world.fresh(), f"node{i:02d}")
@@ -146,7 +147,7 @@ def compare(data, nodes):
 
 @part.case
 def figures(world, _):
-    """Totals, spread and stragglers of seven nodes, one of them with two runs and ten times the work."""
+    """Totals, spread and stragglers of seven nodes; one has two runs and ten times the work."""
     paths = fleet(world)
     data, nodes = world.data(world.merged(paths)), expected(paths)
     compare(data, nodes)
@@ -183,7 +184,7 @@ def few_nodes(world, _):
 
 @part.case
 def same_files(world, _):
-    """What each node brought in of the same file, and what sharing would have saved at least."""
+    """Bytes that each node brought in of the same file, and what sharing would have saved at least."""
     paths = fleet(world)
     data = world.data(world.merged(paths))
     by_file = {}

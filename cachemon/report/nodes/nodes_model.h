@@ -46,7 +46,7 @@ struct nodes_node {
 
 struct nodes_spread {
 	size_t nr; /* nodes with the figure; 0: what follows is absent */
-	/* Over these; absent for times that pass at once on all nodes. Of a ratio: of the sums. */
+	/* Over these; absent for times that pass at once on all nodes. A ratio is of the sums. */
 	struct opt_i64 sum;
 	struct opt_f64 ratio;
 	double median, mad;

@@ -42,7 +42,7 @@ static int write_report(const void *content, FILE *out)
 	return doc_end(&d);
 }
 
-/* Of what cannot be made from several runs. */
+/* Some things can be made only from one run. */
 static int check_options(const struct report_options *o, struct errtext *err)
 {
 	const char *what = o->format == REPORT_CSV ? "CSV is" : o->word ? "--llm is" : NULL;
@@ -54,7 +54,7 @@ static int check_options(const struct report_options *o, struct errtext *err)
 		    : 0;
 }
 
-static int show(sqlite3 *db, struct content *c, FILE *out, struct errtext *err)
+static int show_nodes(sqlite3 *db, struct content *c, FILE *out, struct errtext *err)
 {
 	const struct report_options *o = c->options;
 	const struct publication p = {"the report", c, write_report};
@@ -84,7 +84,7 @@ int nodes_report(const struct report_options *options, FILE *out, int64_t *ret_r
 	if (!ret)
 		ret = nodes_find(db, options->job, &nodes, ret_run, err);
 	if (!ret && nodes > 1)
-		ret = show(db, &c, out, err);
+		ret = show_nodes(db, &c, out, err);
 	sqlite3_close(db);
 	return ret;
 }

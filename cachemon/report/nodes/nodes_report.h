@@ -14,7 +14,7 @@ struct tree;
 
 /*
  * The runs of options->job. 1: they are on several nodes, and their report is shown; 0: they are
- * not; *ret_run is then the last of them, or 0 if there is none. Else -errno with a line in err.
+ * not; *ret_run is then the last of them, or 0 without a run. Else -errno with a line in err.
  */
 int nodes_report(const struct report_options *options, FILE *out, int64_t *ret_run,
 		 struct errtext *err);

@@ -8,13 +8,13 @@
 
 enum {
 	FILES_COMPARED = 400000, /* of all nodes together */
-	FILES_LEAST = 64,	 /* of a run, whatever the number of runs */
+	FILES_LEAST = 32,	 /* of a run, whatever the number of runs */
 	PROCESSES = 20,		 /* listed */
 };
 
 /*
- * Files are the same if their paths, sizes, mounts and filesystem types are. What they brought in
- * is compared in whole pages, as it is counted.
+ * Files are the same if their paths, sizes, mounts and filesystem types are. Bytes
+ * are whole pages, as they are counted.
  */
 static const char make_tables[] =
 	"CREATE TEMP TABLE node_file (path BLOB, mount BLOB, fstype TEXT, size INTEGER, whole "

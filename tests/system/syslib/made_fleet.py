@@ -47,7 +47,8 @@ class Node:
 
     def run(self, external_id, *, counts=None, files=(), processes=(), intervals=3, state="complete", kind="slurm",
             uid=1000, wall_s=30, cpu_ns=7 * SECOND, mount=b"/data", start=0, **run):
-        """counts: of the job; files: (path, size, pages brought in); processes: (pid, command, stall, reads)."""
+        """counts: of the job; files: (path, size, pages brought in); processes: (pid, command,
+        stall, reads)."""
         host = run.pop("host", self.host)
         run_id = self.put("run", uuid=run.pop("uuid", uuid_of(host, external_id, start)), cachemon="0.1.0", host=host,
                           kernel="6.18", arch="x86_64", started_ns=STARTED_NS + start, duration_ns=wall_s * SECOND,
@@ -70,18 +71,22 @@ class Node:
                              demand_pages=pages, prefetched_sync=0, prefetched_async=0, prefetched_willneed=0,
                              prefetched_readahead2=0, prefetched_mmap_around=0)
                     for i, (path, size, pages) in enumerate(files)]
-        for at in range(intervals):
-            i = self.put("interval", run_id=run_id, start_ns=at * 10 * SECOND, duration_ns=10 * SECOND,
-                         read_on_ns=10 * SECOND)
-            self.put("job_interval", interval_id=i, job_id=job, read_calls=at, lookups=100 * at, misses=at)
-            self.put("machine_interval", interval_id=i, free_bytes=1 << 30)
-            self.put("directory_interval", interval_id=i, directory_id=directory, lookups=100 * at, misses=at)
-            for f in file_ids[:2]:
-                self.put("file_interval", interval_id=i, file_id=f, lookups=50 * at, misses=at)
-            for pid, command, stall, reads in processes:
-                self.put("process_interval", interval_id=i, pid=pid, command=command,
-                         stall_ns=stall // intervals, stalls=1, rchar_bytes=reads // intervals, syscr_calls=2)
+        self.timeline(run_id, job, directory, file_ids[:2], processes, intervals)
         return run_id
+
+    def timeline(self, run_id, job, directory, files, processes, intervals):
+        ids = [self.put("interval", run_id=run_id, start_ns=at * 10 * SECOND, duration_ns=10 * SECOND,
+                        read_on_ns=10 * SECOND) for at in range(intervals)]
+        for table, what, things in (("job_interval", "job_id", [job]), ("directory_interval", "directory_id", [directory]),
+                                    ("file_interval", "file_id", files)):
+            self.db.executemany(f"INSERT INTO {table} (interval_id, {what}, read_calls, lookups, misses) VALUES (?, ?, ?, ?, ?)",
+                                [(i, thing, at, 100 * at, at) for at, i in enumerate(ids) for thing in things])
+        self.db.executemany("INSERT INTO machine_interval (interval_id, free_bytes) VALUES (?, ?)",
+                            [(i, 1 << 30) for i in ids])
+        self.db.executemany("INSERT INTO process_interval (interval_id, pid, command, stall_ns, stalls, rchar_bytes, "
+                            "syscr_calls) VALUES (?, ?, ?, ?, 1, ?, 2)",
+                            [(i, pid, command, stall // intervals, reads // intervals) for i in ids
+                             for pid, command, stall, reads in processes])
 
     def done(self):
         self.db.commit()
@@ -96,7 +101,8 @@ NATURAL = {"run": ("uuid",), "job": ("run_id", "slot"), "directory": ("job_id", 
 
 
 def canonical(path, runs=None):
-    """{table: sorted rows}, with names of runs, jobs and files in place of ids. runs: only these uuids."""
+    """{table: sorted rows}, with names of runs, jobs and files in place of ids. runs: only these
+    uuids."""
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         db.row_factory = sqlite3.Row
         names, result = {}, {}
