@@ -354,7 +354,6 @@ static int open_signals(void)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 

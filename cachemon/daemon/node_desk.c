@@ -399,10 +399,10 @@ int node_desk_new(struct node *n, const char *db, const struct node_config *conf
 	if (d) {
 		d->node = n;
 		d->db = db;
-		d->snapshots = snapshots_new();
-	}
-	if (!d || !d->snapshots)
+		r = snapshots_new(&d->snapshots, err);
+	} else {
 		r = errtext_set(err, -ENOMEM, "out of memory");
+	}
 	if (!r)
 		r = listen_at(d, config, err);
 	if (r)

@@ -28,8 +28,8 @@ enum {
 
 struct snapshots;
 
-/* NULL: no memory. */
-struct snapshots *snapshots_new(void);
+/* 0, or -errno with a text. */
+int snapshots_new(struct snapshots **ret, struct errtext *err);
 void snapshots_free(struct snapshots *s);
 
 /* Whether the user may receive another one: 0, or -EBUSY with a text. *ret_retry_s: the seconds
