@@ -357,15 +357,19 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 static int make_directory(const char *socket, struct errtext *err)
 {
 	const char *slash = strrchr(socket, '/'); /* the path is absolute */
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "/";
+	mode_t mask;
+	int r;
 
-	if (slash == socket)
-		return 0;
-	snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
-	if (mkdir(path, 0755) ? errno == EEXIST : !chmod(path, 0755)) /* whatever the umask */
-		return 0;
-	return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
-			   strerror(errno));
+	if (slash != socket)
+		snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
+	mask = umask(022);
+	r = mkdir(path, 0755);
+	umask(mask);
+	if (r && errno != EEXIST)
+		return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
+				   strerror(errno));
+	return node_config_directory("socket.path", path, err);
 }
 
 static int find_group(const char *name, gid_t *ret, struct errtext *err)

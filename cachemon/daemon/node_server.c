@@ -88,6 +88,17 @@ static int watch_fd(struct node_server *s, int fd, uint32_t place)
 
 #define LISTENER UINT32_MAX
 
+/* Every user may ask; the answer depends on who it is. Its mode from the beginning, because
+ * whoever can change the directory could replace the socket by a link before chmod(). */
+static int bind_for_all(int fd, const struct sockaddr_un *a)
+{
+	mode_t mask = umask(0111);
+	int r = bind(fd, (const struct sockaddr *)a, sizeof(*a));
+
+	umask(mask);
+	return r;
+}
+
 static int listen_at(struct node_server *s, struct errtext *err)
 {
 	struct sockaddr_un a;
@@ -100,12 +111,10 @@ static int listen_at(struct node_server *s, struct errtext *err)
 		return e;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->epoll < 0 || s->listener < 0 ||
-	    bind(s->listener, (const struct sockaddr *)&a, sizeof(a)))
+	if (s->epoll < 0 || s->listener < 0 || bind_for_all(s->listener, &a))
 		return errtext_set(err, -errno, "cannot listen at %s: %s", s->path,
 				   strerror(errno));
-	/* Every user may ask; the answer depends on who it is. */
-	if (lstat(s->path, &sb) || chmod(s->path, 0666) || listen(s->listener, BACKLOG) ||
+	if (lstat(s->path, &sb) || listen(s->listener, BACKLOG) ||
 	    watch_fd(s, s->listener, LISTENER))
 		return errtext_set(err, -errno, "cannot listen at %s: %s", s->path,
 				   strerror(errno));
