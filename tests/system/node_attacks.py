@@ -11,8 +11,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from daemon import write_config  # noqa: E402
-from node_users import ALICE, BOB, MALLORY, Node, as_user, client  # noqa: E402
+from daemon import make_groups, write_config  # noqa: E402
+from node_metrics import Front  # noqa: E402
+from node_users import MALLORY, PYTHON, as_user  # noqa: E402
 from syslib.jobworld import main  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 
@@ -34,6 +35,32 @@ def directory_of_another_user(world, _):
         equal(f"status with {name}", done.returncode, 1)
         check(f"socket.path: others can change {directory}." in done.stderr, done.stderr)
         equal("files there", os.listdir(directory), [])
+
+
+SIGNALS = """
+import os, resource, signal, sys
+pid = int(sys.argv[1])
+for attack in (lambda: os.kill(pid, signal.SIGKILL), lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0)),
+               lambda: os.setpriority(os.PRIO_PROCESS, pid, 19), lambda: os.sched_setaffinity(pid, {0})):
+    try:
+        attack()
+        print("succeeds")
+    except PermissionError:
+        print("refused")
+"""
+
+
+@part.case
+def signals_to_the_metrics_server(world, stack):
+    """Its user is nobody's, not even that of the services that run as nobody."""
+    front = Front(world, stack, make_groups(stack, 1, "signals"))
+    pid = front.server()
+    for uid in (65534, MALLORY):
+        done = subprocess.run([PYTHON, "-c", SIGNALS, str(pid)], capture_output=True, text=True, check=True, **as_user(uid))
+        equal(f"attacks of {uid}", done.stdout.split(), ["refused"] * 4)
+    equal("process", front.server(), pid)
+    equal("status", front.ask("/")[0], 200)
+    front.daemon.end()
 
 
 if __name__ == "__main__":
