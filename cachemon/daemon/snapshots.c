@@ -18,10 +18,14 @@
 
 enum { PAYERS = 64 };
 
-/* Copying that takes a time T is paid for by a pause of a multiple of T. */
+/* Work that takes a time T is paid for by a pause of a multiple of T. */
 struct payer {
 	uid_t uid;
 	uint64_t until_ns;
+};
+
+struct payers {
+	struct payer of[PAYERS], all;
 };
 
 struct snapshots {
@@ -31,7 +35,7 @@ struct snapshots {
 		uid_t uid;
 		uint64_t bytes;
 	} of[SNAPSHOTS_MAX];
-	struct payer payers[PAYERS], all;
+	struct payers copies, reads;
 };
 
 int snapshots_new(struct snapshots **ret, struct errtext *err)
@@ -82,12 +86,12 @@ static void forget_closed(struct snapshots *s)
 }
 
 /* The user's entry, or one of somebody who has paid; NULL: there are too many. */
-static struct payer *find_payer(struct snapshots *s, uid_t uid, uint64_t now_ns)
+static struct payer *find_payer(struct payers *s, uid_t uid, uint64_t now_ns)
 {
 	struct payer *unused = NULL;
 
 	for (size_t i = 0; i < PAYERS; i++) {
-		struct payer *p = &s->payers[i];
+		struct payer *p = &s->of[i];
 
 		if (p->uid == uid && p->until_ns > now_ns)
 			return p;
@@ -105,16 +109,38 @@ static void pay(struct payer *p, uint64_t cost_ns, uint64_t now_ns)
 }
 
 /* A second in advance is allowed, so that several small copies are possible at once. */
-static int refuse_time(const struct payer *p, uint64_t now_ns, uint64_t *ret_retry_s,
-		       struct errtext *err)
+static int refuse_payer(const struct payer *p, const char *what, uint64_t now_ns,
+			uint64_t *ret_retry_s, struct errtext *err)
 {
 	uint64_t allowed_ns = now_ns + SECOND_NS;
 
 	if (p->until_ns <= allowed_ns)
 		return 0;
 	*ret_retry_s = (p->until_ns - allowed_ns + SECOND_NS - 1) / SECOND_NS;
-	return errtext_set(err, -EBUSY, "too many rows were copied; try again in %" PRIu64 " s",
+	return errtext_set(err, -EBUSY, "too many rows were %s; try again in %" PRIu64 " s", what,
 			   *ret_retry_s);
+}
+
+static int refuse_time(struct payers *s, uid_t uid, const char *what, uint64_t now_ns,
+		       uint64_t *ret_retry_s, struct errtext *err)
+{
+	const struct payer *p = find_payer(s, uid, now_ns);
+	int r;
+
+	*ret_retry_s = 0;
+	if (!p)
+		return errtext_set(err, -EBUSY, "too many users ask for rows; try again later");
+	r = refuse_payer(p, what, now_ns, ret_retry_s, err);
+	return r ? r : refuse_payer(&s->all, what, now_ns, ret_retry_s, err);
+}
+
+static void pay_time(struct payers *s, uid_t uid, uint64_t cpu_ns, uint64_t now_ns)
+{
+	struct payer *p = find_payer(s, uid, now_ns);
+
+	if (p)
+		pay(p, cpu_ns * SNAPSHOTS_USER_SHARE, now_ns);
+	pay(&s->all, cpu_ns * SNAPSHOTS_ALL_SHARE, now_ns);
 }
 
 static int refuse_memory(const struct snapshots *s, uid_t uid, struct errtext *err)
@@ -145,26 +171,28 @@ static int refuse_memory(const struct snapshots *s, uid_t uid, struct errtext *e
 int snapshots_check(struct snapshots *s, uid_t uid, uint64_t now_ns, uint64_t *ret_retry_s,
 		    struct errtext *err)
 {
-	const struct payer *p = find_payer(s, uid, now_ns);
 	int r;
 
 	*ret_retry_s = 0;
 	forget_closed(s);
-	if (!p)
-		return errtext_set(err, -EBUSY, "too many users copy rows; try again later");
 	r = refuse_memory(s, uid, err);
-	if (!r)
-		r = refuse_time(p, now_ns, ret_retry_s, err);
-	return r ? r : refuse_time(&s->all, now_ns, ret_retry_s, err);
+	return r ? r : refuse_time(&s->copies, uid, "copied", now_ns, ret_retry_s, err);
+}
+
+int snapshots_check_read(struct snapshots *s, uid_t uid, uint64_t now_ns, uint64_t *ret_retry_s,
+			 struct errtext *err)
+{
+	return refuse_time(&s->reads, uid, "read", now_ns, ret_retry_s, err);
+}
+
+void snapshots_pay_read(struct snapshots *s, uid_t uid, uint64_t cpu_ns, uint64_t now_ns)
+{
+	pay_time(&s->reads, uid, cpu_ns, now_ns);
 }
 
 void snapshots_pay(struct snapshots *s, uid_t uid, uint64_t cpu_ns, uint64_t now_ns)
 {
-	struct payer *p = find_payer(s, uid, now_ns);
-
-	if (p)
-		pay(p, cpu_ns * SNAPSHOTS_USER_SHARE, now_ns);
-	pay(&s->all, cpu_ns * SNAPSHOTS_ALL_SHARE, now_ns);
+	pay_time(&s->copies, uid, cpu_ns, now_ns);
 }
 
 int snapshots_add(struct snapshots *s, uid_t uid, int file, int *ret_fd)

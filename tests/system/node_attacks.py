@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Users of a node who attack its daemon: they gain no right, and other users have their answers."""
 
+import contextlib
 import json
 import os
-import socket
+import sqlite3
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import make_groups, write_config  # noqa: E402
 from node_metrics import Front  # noqa: E402
-from node_users import MALLORY, PYTHON, as_user  # noqa: E402
+from node_users import ALICE, BOB, MALLORY, PYTHON, Node, as_user, client  # noqa: E402
 from syslib.jobworld import main  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 
@@ -61,6 +62,43 @@ def signals_to_the_metrics_server(world, stack):
     equal("process", front.server(), pid)
     equal("status", front.ask("/")[0], 200)
     front.daemon.end()
+
+
+RUNS = 100000  # of the last weeks
+
+MANY_REQUESTS = """
+answers = []
+while not answers or "error" not in answers[-1] or "retry_s" not in answers[-1]:
+    answers.append(ask({"request": "jobs"}) or {})
+print(json.dumps(answers[-1]))
+"""
+
+
+def add_runs(db, uid):
+    """Runs like the first one, of that user."""
+    with contextlib.closing(sqlite3.connect(db, timeout=60)) as rows, rows:
+        for table, first, new in (("run", "", {"id": "1000 + i", "uuid": "'u' || i", "state": "'complete'"}),
+                                  ("job", "WHERE slot = 1", {"id": "1000 + i", "run_id": "1000 + i",
+                                                             "external_id": "'x' || i", "uid": str(uid)})):
+            columns = [r[1] for r in rows.execute(f"PRAGMA table_info({table})")]
+            picked = ", ".join(new.get(c, c) for c in columns)
+            rows.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS}) INSERT INTO {table} "
+                         f"({', '.join(columns)}) SELECT {picked} FROM (SELECT * FROM {table} {first} LIMIT 1), n")
+
+
+@part.case
+def requests_that_read_much(world, stack):
+    """A user who asks again and again has a part of the daemon's time; others are answered."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    add_runs(node.daemon.db, BOB)
+    hostile = client(node, MALLORY, MANY_REQUESTS)
+    answer = json.loads(hostile.communicate(timeout=60)[0])
+    check("too many rows were read" in answer["error"] and answer["retry_s"] >= 1, f"{answer}")
+    equal("state of Alice's job", node.listed(ALICE)[node.name(1)]["state"], "running")
+    check(node.ask({"request": "jobs"})["more"] > RUNS / 2, "root's list")
+    node.daemon.end()
 
 
 if __name__ == "__main__":

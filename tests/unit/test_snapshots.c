@@ -136,12 +136,36 @@ static void test_time(void **state)
 		close(give(BOB, 4096, 10 * MS, NOW + 20 * SECOND));
 }
 
+static int check_read(uid_t uid, uint64_t now)
+{
+	uint64_t retry_s;
+
+	return snapshots_check_read(snapshots, uid, now, &retry_s, &err);
+}
+
+/* Its limits are those of copying, and its time is not that of copying. */
+static void test_reads(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(check_read(ALICE, NOW), 0);
+		snapshots_pay_read(snapshots, ALICE, 10 * MS, NOW);
+	}
+	snapshots_pay_read(snapshots, ALICE, 450 * MS, NOW);
+	assert_int_equal(check_read(ALICE, NOW + 9 * SECOND - 1), -EBUSY);
+	assert_int_equal(check_read(ALICE, NOW + 9 * SECOND), 0);
+	assert_int_equal(check_read(BOB, NOW + SECOND - 1), -EBUSY);
+	assert_int_equal(check_read(BOB, NOW + SECOND), 0);
+	close(give(ALICE, 4096, 10 * MS, NOW));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_open_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
