@@ -12,11 +12,12 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from daemon import make_groups, write_config  # noqa: E402
+from daemon import Daemon, make_groups, write_config  # noqa: E402
 from node_metrics import Front  # noqa: E402
 from node_users import ALICE, BOB, MALLORY, PYTHON, Node, as_user, client  # noqa: E402
-from syslib.jobworld import main  # noqa: E402
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib import machine  # noqa: E402
+from syslib.jobworld import end_process, main  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
 part = Part(__doc__)
 
@@ -99,6 +100,49 @@ def requests_that_read_much(world, stack):
     equal("state of Alice's job", node.listed(ALICE)[node.name(1)]["state"], "running")
     check(node.ask({"request": "jobs"})["more"] > RUNS / 2, "root's list")
     node.daemon.end()
+
+
+ENTERS = """
+import os, sys
+os.mkdir(sys.argv[1])
+with open(sys.argv[1] + "/cgroup.procs", "w") as f:
+    f.write(str(os.getpid()))
+with open(sys.argv[2], "rb") as f:
+    f.read()
+print("in", flush=True)
+sys.stdin.read()
+"""
+
+
+@part.case
+def imitated_cgroups(world, stack):
+    """A user who owns a cgroup makes one in it with the id of a container of root's, and one with
+    the name of a virtual machine. Neither is a job, nor a part of one."""
+    root = machine.v1_root()  # where she may move her process
+    if not root:
+        raise Skipped("no cgroup v1 here")
+    name = f"{os.getpid():064x}"
+    real = machine.cgroup(stack, machine.cgroup(stack, root, f"real-{os.getpid()}"), name)
+    given = machine.cgroup(stack, root, f"given-{os.getpid()}")
+    os.chown(given, MALLORY, MALLORY)
+    path = world.tool.fresh(".socket")
+    config = write_config(world, f"jobs:\n  kinds: [container, vm]\n  include: [\"container:{os.getpid():x}\", "
+                          f"\"container:*{os.getpid():x}\", \"vm:false\"]\n", path)
+    daemon = Daemon(world, stack, [], *config)
+    daemon.wait_runs(1)
+    text = world.tool.fresh(".text")
+    with open(text, "wb") as f:
+        f.write(bytes(1 << 20))
+    os.chmod(text, 0o644)
+    for made in (f"{given}/{name}", f"{given}/machine-qemu\\x2d1\\x2dfalse.scope"):
+        mallory = subprocess.Popen([PYTHON, "-c", ENTERS, made, text], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, **as_user(MALLORY))
+        stack.callback(os.rmdir, made)
+        stack.callback(end_process, mallory)
+        equal("Mallory's process", mallory.stdout.readline().strip(), "in")
+    daemon.wait_intervals([daemon.run_of(real)])
+    equal("jobs", daemon.query("SELECT external_id, read_bytes FROM job WHERE slot = 1"), [(name, 0)])
+    daemon.end()
 
 
 if __name__ == "__main__":
