@@ -285,37 +285,6 @@ static void turn_away(int fd, const char *text)
 	close(fd);
 }
 
-static void take_connection(struct node_server *s, int fd, uint64_t now_ns)
-{
-	struct node_peer peer;
-	struct user *u = read_peer(s, fd, &peer) ? find_user(s, peer.uid, now_ns) : NULL;
-	struct place *p = u ? free_place(s, !peer.uid) : NULL;
-
-	if (u && peer.uid && u->connections >= NODE_CONNECTIONS) {
-		turn_away(fd, "too many connections of this user; close some");
-		return;
-	}
-	if (!p || watch_fd(s, fd, (uint32_t)(p - s->places))) {
-		turn_away(fd, "too many connections; try again in a second");
-		return;
-	}
-	*p = (struct place){.fd = fd, .peer = peer, .user = u, .due_ns = now_ns + SPEAK_NS};
-	u->connections++;
-}
-
-/* EMFILE stays until a connection ends; the listener is readable until then, and the caller has
- * other work. */
-static void take_connections(struct node_server *s, uint64_t now_ns)
-{
-	for (int i = 0; i < BACKLOG; i++) {
-		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd < 0)
-			return;
-		take_connection(s, fd, now_ns);
-	}
-}
-
 static void answer(struct node_server *s, const struct place *p, const char *text, size_t len)
 {
 	struct node_answer a = {.fd = -1};
@@ -350,6 +319,56 @@ static void hear(struct node_server *s, struct place *p, uint64_t now_ns)
 	else if (n > 0)
 		answer(s, p, text, (size_t)n);
 	close_place(p);
+}
+
+static const char too_many[] = "too many connections; try again in a second";
+
+/* Of the user who has been silent for the longest time; if the request has arrived by now, it is
+ * answered. One user with the ids of subuid(5) can fill all places, and clients speak at once. */
+static struct place *take_oldest(struct node_server *s, uint64_t now_ns)
+{
+	struct place *oldest = &s->places[0];
+
+	for (size_t i = 1; i < PLACES; i++)
+		if (s->places[i].due_ns < oldest->due_ns)
+			oldest = &s->places[i];
+	hear(s, oldest, now_ns);
+	if (oldest->fd >= 0)
+		refuse(oldest->fd, too_many);
+	close_place(oldest);
+	return oldest;
+}
+
+static void take_connection(struct node_server *s, int fd, uint64_t now_ns)
+{
+	struct node_peer peer;
+	struct user *u = read_peer(s, fd, &peer) ? find_user(s, peer.uid, now_ns) : NULL;
+	struct place *p;
+
+	if (u && peer.uid && u->connections >= NODE_CONNECTIONS) {
+		turn_away(fd, "too many connections of this user; close some");
+		return;
+	}
+	p = u ? free_place(s, !peer.uid) ?: take_oldest(s, now_ns) : NULL;
+	if (!p || watch_fd(s, fd, (uint32_t)(p - s->places))) {
+		turn_away(fd, too_many);
+		return;
+	}
+	*p = (struct place){.fd = fd, .peer = peer, .user = u, .due_ns = now_ns + SPEAK_NS};
+	u->connections++;
+}
+
+/* EMFILE stays until a connection ends; the listener is readable until then, and the caller has
+ * other work. */
+static void take_connections(struct node_server *s, uint64_t now_ns)
+{
+	for (int i = 0; i < BACKLOG; i++) {
+		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		take_connection(s, fd, now_ns);
+	}
 }
 
 void node_server_work(struct node_server *s, uint64_t now_ns)

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import Daemon, make_groups, write_config  # noqa: E402
 from node_metrics import Front  # noqa: E402
-from node_users import ALICE, BOB, MALLORY, PYTHON, Node, as_user, client  # noqa: E402
+from node_users import ALICE, BOB, MALLORY, PYTHON, TIMED, Node, as_user, client  # noqa: E402
 from syslib import machine  # noqa: E402
 from syslib.jobworld import end_process, main  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
@@ -99,6 +99,41 @@ def requests_that_read_much(world, stack):
     check("too many rows were read" in answer["error"] and answer["retry_s"] >= 1, f"{answer}")
     equal("state of Alice's job", node.listed(ALICE)[node.name(1)]["state"], "running")
     check(node.ask({"request": "jobs"})["more"] > RUNS / 2, "root's list")
+    node.daemon.end()
+
+
+# The ids that subuid(5) gives to one user.
+FILLS = """
+import os
+held = []
+while True:
+    for uid in range(100000, 100020):
+        os.seteuid(uid)
+        try:
+            held.append(connect())
+        except OSError:
+            pass
+        os.seteuid(0)
+    if len(held) > 512:
+        print("full", flush=True)
+        for s in held[:256]:
+            s.close()
+        del held[:256]
+"""
+
+
+@part.case
+def connections_of_many_ids(world, stack):
+    """A user with many ids fills all places again and again; who speaks at once is answered."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    hostile = client(node, 0, FILLS)
+    equal("hostile client", hostile.stdout.readline().strip(), "full")
+    for _ in range(8):
+        answer = json.loads(client(node, ALICE, TIMED).communicate(timeout=20)[0])[1]
+        equal("answer to Alice", [job["job"] for job in answer["jobs"]] if "jobs" in answer else answer, [node.name(1)])
+    equal("end of the hostile client", hostile.poll(), None)
     node.daemon.end()
 
 
