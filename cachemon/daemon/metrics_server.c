@@ -4,6 +4,7 @@
 #include <crypt.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,14 @@ enum {
 	MEMORY = 16384,	   /* of a connection: also the limit of a request */
 	GUESSES = 5,	   /* wrong passwords in a second: each takes a while to check */
 	ACCEPT_MAX = 4096, /* bytes of the header that are looked at */
+	SCRAPERS = 16,
+};
+
+/* A user who gave the right password, from that address (as IPv6). */
+struct scraper {
+	char *password; /* NULL: free */
+	size_t user;
+	struct in6_addr from;
 };
 
 struct connection {
@@ -31,7 +40,8 @@ struct metrics_server {
 	const struct web_config *web;
 	struct MHD_Response *text, *open, *home, *empty, *denied;
 	struct connection connections[METRICS_CONNECTIONS];
-	char **accepted; /* of each user: the password that was right */
+	struct scraper scrapers[SCRAPERS];
+	unsigned int next_scraper;
 	bool closed; /* a connection, in the last turn: libmicrohttpd accepts again in the next */
 	uint64_t guessed_ns;
 	unsigned int guesses;
@@ -105,10 +115,48 @@ static bool hash_matches(const char *password, const char *hash)
 	return made && same_text(made, hash);
 }
 
-/* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
- * was right before is not hashed again, so that neither a scraper nor a guesser takes much time. */
-static unsigned int check_password(struct metrics_server *s, const char *name, const char *password)
+static struct in6_addr address_of(struct MHD_Connection *c)
 {
+	const struct sockaddr *a =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+	struct in6_addr ret = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	if (a->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)a)->sin6_addr;
+	memcpy(&ret.s6_addr[12], &((const struct sockaddr_in *)a)->sin_addr, 4);
+	return ret;
+}
+
+/* NULL: none. */
+static struct scraper *find_scraper(struct metrics_server *s, size_t user,
+				    const struct in6_addr *from)
+{
+	for (int i = 0; i < SCRAPERS; i++) {
+		struct scraper *of = &s->scrapers[i];
+
+		if (of->password && of->user == user && IN6_ARE_ADDR_EQUAL(&of->from, from))
+			return of;
+	}
+	return NULL;
+}
+
+static void remember(struct metrics_server *s, size_t user, const struct in6_addr *from,
+		     const char *password)
+{
+	struct scraper *of =
+		find_scraper(s, user, from) ?: &s->scrapers[s->next_scraper++ % SCRAPERS];
+
+	free(of->password);
+	*of = (struct scraper){strdup(password), user, *from};
+}
+
+/* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
+ * was right before is not hashed again, so that a scraper takes little time. That is for its
+ * address only: from elsewhere it would be told from wrong ones when no more are checked. */
+static unsigned int check_password(struct metrics_server *s, const struct in6_addr *from,
+				   const char *name, const char *password)
+{
+	const struct scraper *known;
 	const struct web_config *web = s->web;
 	uint64_t now = clock_now_ns();
 	size_t user = 0;
@@ -116,7 +164,8 @@ static unsigned int check_password(struct metrics_server *s, const char *name, c
 
 	while (user < web->nr_users && strcmp(web->users[user].name, name) != 0)
 		user++;
-	if (user < web->nr_users && s->accepted[user] && same_text(s->accepted[user], password))
+	known = find_scraper(s, user, from);
+	if (known && same_text(known->password, password))
 		return MHD_HTTP_OK;
 	if (now - s->guessed_ns >= SECOND_NS) {
 		s->guessed_ns = now;
@@ -127,8 +176,7 @@ static unsigned int check_password(struct metrics_server *s, const char *name, c
 	right = hash_matches(password, web->users[user < web->nr_users ? user : 0].hash);
 	if (!right || user == web->nr_users)
 		return MHD_HTTP_UNAUTHORIZED;
-	free(s->accepted[user]);
-	s->accepted[user] = strdup(password);
+	remember(s, user, from, password);
 	return MHD_HTTP_OK;
 }
 
@@ -140,8 +188,11 @@ static unsigned int authorize(struct metrics_server *s, struct MHD_Connection *c
 	if (!s->web->nr_users)
 		return MHD_HTTP_OK;
 	name = MHD_basic_auth_get_username_password(c, &password);
-	if (name && password)
-		status = check_password(s, name, password);
+	if (name && password) {
+		struct in6_addr from = address_of(c);
+
+		status = check_password(s, &from, name, password);
+	}
 	MHD_free(name);
 	MHD_free(password);
 	return status;
@@ -228,8 +279,7 @@ static int open_responses(struct metrics_server *s)
 	s->empty = response(strdup(""), 0, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	s->denied = response(strdup(""), 0, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 			     "Basic realm=\"cachemon\"");
-	s->accepted = calloc(s->web->nr_users + 1, sizeof(*s->accepted));
-	return s->home && s->empty && s->denied && s->accepted ? 0 : -ENOMEM;
+	return s->home && s->empty && s->denied ? 0 : -ENOMEM;
 }
 
 int metrics_server_new(int listen_fd, const struct web_config *web, struct metrics_server **ret,

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Users of a node who attack its daemon: they gain no right, and other users have their answers."""
 
+import base64
 import contextlib
+import http.client
 import json
 import os
 import sqlite3
@@ -58,10 +60,40 @@ def signals_to_the_metrics_server(world, stack):
     front = Front(world, stack, make_groups(stack, 1, "signals"))
     pid = front.server()
     for uid in (65534, MALLORY):
-        done = subprocess.run([PYTHON, "-c", SIGNALS, str(pid)], capture_output=True, text=True, check=True, **as_user(uid))
+        done = subprocess.run([PYTHON, "-c", SIGNALS, str(pid)], capture_output=True, text=True, check=True,
+                              **as_user(uid))
         equal(f"attacks of {uid}", done.stdout.split(), ["refused"] * 4)
     equal("process", front.server(), pid)
     equal("status", front.ask("/")[0], 200)
+    front.daemon.end()
+
+
+def try_password(front, password, source):
+    """The status for the user prom at that source address of this machine."""
+    c = http.client.HTTPConnection("127.0.0.1", front.port, timeout=10, source_address=(source, 0))
+    with contextlib.closing(c):
+        pair = base64.b64encode(f"prom:{password}".encode()).decode()
+        c.request("GET", "/metrics", headers={"Authorization": f"Basic {pair}"})
+        return c.getresponse().status
+
+
+@part.case
+def guesses_from_elsewhere(world, stack):
+    """When no more passwords are checked in a second, the right one is not told from wrong ones,
+    except where the scraper is."""
+    done = subprocess.run(["perl", "-e", "print crypt('right', '$2b$04$abcdefghijklmnopqrstuu')"], capture_output=True,
+                          text=True, check=True)
+    front = Front(world, stack, make_groups(stack, 1, "guesses"), web=f"basic_auth_users:\n  prom: {done.stdout}\n")
+    front.daemon.until(lambda: try_password(front, "right", "127.0.0.1") == 200, "the first figures")
+    # A second may end between two guesses, and then the right one is checked.
+    for i in range(20):
+        source = f"127.0.0.{i + 2}"
+        front.daemon.until(lambda s=source: try_password(front, "wrong", s) == 429, "the limit")
+        status = try_password(front, "right", source)
+        equal("status of the scraper", try_password(front, "right", "127.0.0.1"), 200)
+        if status == 429:
+            break
+    equal("status from elsewhere", status, 429)
     front.daemon.end()
 
 
@@ -83,8 +115,9 @@ def add_runs(db, uid):
                                                              "external_id": "'x' || i", "uid": str(uid)})):
             columns = [r[1] for r in rows.execute(f"PRAGMA table_info({table})")]
             picked = ", ".join(new.get(c, c) for c in columns)
-            rows.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS}) INSERT INTO {table} "
-                         f"({', '.join(columns)}) SELECT {picked} FROM (SELECT * FROM {table} {first} LIMIT 1), n")
+            rows.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS}) "
+                         f"INSERT INTO {table} ({', '.join(columns)}) "
+                         f"SELECT {picked} FROM (SELECT * FROM {table} {first} LIMIT 1), n")
 
 
 @part.case
@@ -99,6 +132,77 @@ def requests_that_read_much(world, stack):
     check("too many rows were read" in answer["error"] and answer["retry_s"] >= 1, f"{answer}")
     equal("state of Alice's job", node.listed(ALICE)[node.name(1)]["state"], "running")
     check(node.ask({"request": "jobs"})["more"] > RUNS / 2, "root's list")
+    node.daemon.end()
+
+
+ODD = """
+import array, os
+odd = [b"{", b"x" * 4096, b"x" * 4097, b"x" * 100000, b"\\0", b'{"request":"jobs"}{}', b"[" * 4000]
+for job in ("slurm:%", "slurm:_", "slurm:*", "slurm:' OR 1=1 --", JOB + ".", JOB[:-1], " " + JOB, JOB.upper()):
+    odd += [json.dumps({"request": verb, "job": job}).encode() for verb in ("totals", "snapshot")]
+odd += [json.dumps({"request": verb, "job": JOB}).encode() for verb in ("totals", "snapshot", "begin", "end", "sample")]
+null = os.open("/dev/null", os.O_RDONLY)
+for message in odd:
+    while True:
+        with connect() as s:
+            s.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null] * 253))]
+                      if message == odd[1] else [])
+            answer = receive(s) or {}
+        if "too many requests" not in answer.get("error", ""):
+            break
+    print(json.dumps(list(answer)), flush=True)
+    print(len(odd), flush=True)
+"""
+
+
+@part.case
+def odd_messages(world, stack):
+    """Messages of every kind about another user's job, one with 253 descriptors: errors only, and no
+    descriptor stays in the daemon."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    fds = f"/proc/{node.daemon.process.pid}/fd"
+    node.ask({"request": "jobs"})
+    before = len(os.listdir(fds))
+    mallory = client(node, MALLORY, f"JOB = {node.name(1)!r}\n{ODD}")
+    lines = mallory.communicate(timeout=60)[0].split("\n")[:-1]
+    equal("answers", len(lines) // 2, int(lines[1]))
+    equal("kinds of answers", set(lines[::2]), {'["error"]'})
+    node.daemon.until(lambda: len(os.listdir(fds)) <= before, f"{before} descriptors")
+    equal("state of Alice's job", node.listed(ALICE)[node.name(1)]["state"], "running")
+    node.daemon.end()
+
+
+KEEPS = """
+import array, os
+kept = 0
+paths = []
+while kept < 8:
+    with connect() as s:
+        s.send(json.dumps({"request": "snapshot", "job": JOB}).encode())
+        text, control, _, _ = s.recvmsg(4096, 64)
+    error = json.loads(text).get("error", "")
+    if "are open" in error:
+        break
+    if control:
+        fd, = array.array("i", control[0][2][:4])
+        paths.append(os.open(f"/proc/self/fd/{fd}", os.O_PATH))
+        os.close(fd)
+        kept += 1
+print(kept, flush=True)
+sys.stdin.readline()
+"""
+
+
+@part.case
+def rows_that_are_kept(world, stack):
+    """A user keeps rows by descriptors that are not open files, from which they can be opened again."""
+    node = Node(world, stack).start()
+    node.job(1, ALICE)
+    node.daemon.wait_runs(1)
+    alice = client(node, ALICE, f"JOB = {node.name(1)!r}\n{KEEPS}")
+    equal("files of rows", alice.stdout.readline().strip(), "4")
     node.daemon.end()
 
 
