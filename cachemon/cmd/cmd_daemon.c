@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -357,6 +358,19 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* For the programs, each job and each connection: about 800. Whoever starts the daemon may have a
+ * lower limit, at which clients would keep it busy with connections that it cannot take. */
+static void allow_files(void)
+{
+	const rlim_t enough = 1024;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= enough)
+		return;
+	limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int open_waits(const struct options *o, const struct node_config *config, struct node *node,
 		      const char *db, struct waits *w, struct errtext *err)
 {
@@ -433,6 +447,7 @@ int cmd_daemon(int argc, char **argv)
 	int r, status;
 
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
+	allow_files();
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
 	selectors = r ? NULL : calloc(NODE_JOBS_MAX, sizeof(*selectors));

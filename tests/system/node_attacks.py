@@ -228,8 +228,9 @@ while True:
 
 @part.case
 def connections_of_many_ids(world, stack):
-    """A user with many ids fills all places again and again; who speaks at once is answered."""
-    node = Node(world, stack).start()
+    """A user with many ids fills all places again and again; who speaks at once is answered. So it is
+    when the daemon was started with a low limit of files."""
+    node = Node(world, stack).start(prefix=("prlimit", "--nofile=200:4096"))
     node.job(1, ALICE)
     node.daemon.wait_runs(1)
     hostile = client(node, 0, FILLS)
