@@ -358,8 +358,9 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* For the programs, each job and each connection: about 800. Whoever starts the daemon may have a
- * lower limit, at which clients would keep it busy with connections that it cannot take. */
+/* The programs, each job and each connection need descriptors: about 800. The shell that starts the
+ * daemon may have a lower limit, at which clients would keep it busy with connections that it
+ * cannot take. */
 static void allow_files(void)
 {
 	const rlim_t enough = 1024;

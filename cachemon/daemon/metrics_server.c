@@ -152,7 +152,7 @@ static void remember(struct metrics_server *s, size_t user, const struct in6_add
 
 /* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
  * was right before is not hashed again, so that a scraper takes little time. That is for its
- * address only: from elsewhere it would be told from wrong ones when no more are checked. */
+ * address only: elsewhere a guesser would recognize it when no more are checked. */
 static unsigned int check_password(struct metrics_server *s, const struct in6_addr *from,
 				   const char *name, const char *password)
 {

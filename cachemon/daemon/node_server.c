@@ -323,7 +323,7 @@ static void hear(struct node_server *s, struct place *p, uint64_t now_ns)
 
 static const char too_many[] = "too many connections; try again in a second";
 
-/* Of the user who has been silent for the longest time; if the request has arrived by now, it is
+/* The place that has been silent for the longest time; if its request has arrived by now, it is
  * answered. One user with the ids of subuid(5) can fill all places, and clients speak at once. */
 static struct place *take_oldest(struct node_server *s, uint64_t now_ns)
 {

@@ -26,8 +26,8 @@ part = Part(__doc__)
 
 @part.case
 def directory_of_another_user(world, _):
-    """Whoever can change the socket's directory could have root change any file's mode, or answer in
-    the place of the daemon. So the daemon does not start there."""
+    """A user who can change the socket's directory could have root change any file's mode, or answer
+    in the place of the daemon. So the daemon does not start there."""
     for name, mode, owner in (("others", 0o755, MALLORY), ("open", 0o777, 0), ("sticky", 0o1777, 0)):
         directory = world.tool.fresh(f".{name}")
         os.mkdir(directory)
@@ -79,8 +79,8 @@ def try_password(front, password, source):
 
 @part.case
 def guesses_from_elsewhere(world, stack):
-    """When no more passwords are checked in a second, the right one is not told from wrong ones,
-    except where the scraper is."""
+    """When no more passwords are checked in a second, the right one has the same status as
+    wrong ones, except where the scraper is."""
     done = subprocess.run(["perl", "-e", "print crypt('right', '$2b$04$abcdefghijklmnopqrstuu')"], capture_output=True,
                           text=True, check=True)
     front = Front(world, stack, make_groups(stack, 1, "guesses"), web=f"basic_auth_users:\n  prom: {done.stdout}\n")
