@@ -14,6 +14,8 @@
 /* Far more than machines with thousands of containers have. */
 #define TEXT_MAX (64U << 20)
 
+enum { DEPTH_MAX = 64 }; /* of mounts on mounts; a user may make more than anyone needs */
+
 static bool is_octal(char c)
 {
 	return c >= '0' && c <= '7';
@@ -206,8 +208,8 @@ const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *pa
 {
 	const struct mount *cur = NULL, *next;
 
-	/* Each step goes down one mount; the limit protects against a cyclic list. */
-	for (size_t i = 0; i <= mi->nr; i++) {
+	/* Each step goes down one mount. */
+	for (int i = 0; i < DEPTH_MAX; i++) {
 		next = next_mount(mi, cur, path);
 		if (!next)
 			return cur;

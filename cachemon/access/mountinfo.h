@@ -35,7 +35,7 @@ int mountinfo_read(const char *path, struct mountinfo *ret);
 void mountinfo_free(struct mountinfo *mi);
 
 /* The mount in which a lookup of the absolute path (no symlinks, no "..") ends; mounts hidden
- * below others serve no path. NULL: none, as below a chroot. */
+ * below others serve no path. NULL: none, as below a chroot, or deeper than 64 mounts on mounts. */
 const struct mount *mountinfo_serving(const struct mountinfo *mi, const char *path);
 
 /* Whether word is one of the comma-separated options. */

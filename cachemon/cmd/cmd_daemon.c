@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -358,8 +359,21 @@ static int open_signals(void)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGIO, SIG_IGN); /* of leases, with which the desk looks for open snapshots */
 	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* The programs, each job and each connection need descriptors: about 800. The shell that starts the
+ * daemon may have a lower limit, at which clients would keep it busy with connections that it
+ * cannot take. */
+static void allow_files(void)
+{
+	const rlim_t enough = 1024;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= enough)
+		return;
+	limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int open_waits(const struct options *o, const struct node_config *config, struct node *node,
@@ -439,6 +453,7 @@ int cmd_daemon(int argc, char **argv)
 	int r, status;
 
 	usage_parse(&daemon_spec, parse_option, argc, argv, 0, &o);
+	allow_files();
 	r = o.config ? node_config_load(o.config, &config, &err)
 		     : node_config_parse("", "", 0, &config, &err);
 	selectors = r ? NULL : calloc(NODE_JOBS_MAX, sizeof(*selectors));

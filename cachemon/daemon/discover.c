@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cachemon/access/mountinfo.h"
 #include "cachemon/access/paths.h"
@@ -206,6 +208,21 @@ static void look_at_owner(struct discover *d, enum cgroup_kind kind, const char 
 	}
 }
 
+/* Whether only root can make cgroups where this one is. Users own cgroups of their own, in which
+ * they could imitate any name; what has gone already is nobody's job. */
+static bool is_made_by_root(const struct discover *d, enum cgroup_kind kind, const char *path)
+{
+	const struct mount *m = cgroup_mount(&d->mounts, kind);
+	const char *below = m ? paths_below(path, m->root) : NULL, *last = paths_last(path);
+	_cleanup_free_ char *above = NULL;
+	struct stat sb;
+
+	if (!below ||
+	    text_print(&above, "%s/%.*s", m->point, (int)(strlen(below) - strlen(last)), below))
+		return false;
+	return !stat(above, &sb) && (!sb.st_uid || sb.st_uid == geteuid());
+}
+
 /* There is a cgroup; perhaps it is known. */
 static void see_cgroup(struct discover *d, enum cgroup_kind kind, uint64_t id, unsigned int level,
 		       const char *path)
@@ -222,7 +239,7 @@ static void see_cgroup(struct discover *d, enum cgroup_kind kind, uint64_t id, u
 		return;
 	}
 	/* A step belongs to its job. */
-	if (found == FIND_SLURM && strchr(name, '.'))
+	if ((found == FIND_SLURM && strchr(name, '.')) || !is_made_by_root(d, kind, path))
 		return;
 	j = job_with_id(d, found, name) ?: add_job(d, found, name);
 	if (!j || !add_cgroup(j, kind, id, level, path)) {

@@ -24,7 +24,11 @@
 #include "cachemon/daemon/metrics_server.h"
 
 /* A scraper that finds no place in the queue tries again. */
-enum { BACKLOG = 128, TEXT_MAX = 16 << 20, NOBODY = 65534, START_MS = 10000 };
+enum { BACKLOG = 128, TEXT_MAX = 16 << 20, START_MS = 10000 };
+
+/* Neither a user's nor a service's, some of which run as nobody (65534): processes of one user may
+ * end each other. No range of Linux's distributions, systemd, SSSD, FreeIPA or subuid(5) has it. */
+enum { OWN_USER = 2147483000 };
 
 struct metrics_http {
 	int channel;
@@ -63,14 +67,14 @@ static int listen_at(const struct sockaddr_storage *at, int *ret, struct errtext
 /* Keeps only the socket and the channel, and no right. */
 static int confine(int listen_fd, int channel, pid_t parent)
 {
-	const struct invoker nobody = {.uid = NOBODY, .gid = NOBODY, .switched = true};
+	const struct invoker own = {.uid = OWN_USER, .gid = OWN_USER, .switched = true};
 	const struct rlimit none = {0, 0};
 	int null = access_open(AT_FDCWD, "/dev/null", O_RDWR, 0, ACCESS_STREAM);
 	const int keep[] = {channel, listen_fd, null};
 	int r = null < 0 ? null : process_keep_only(keep, 3);
 
 	if (!r)
-		r = geteuid() ? privileges_keep(0) : invoker_drop_permanently(&nobody);
+		r = geteuid() ? privileges_keep(0) : invoker_drop_permanently(&own);
 	if (!r && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) ||
 		   prctl(PR_SET_NAME, "cachemon-http") || prctl(PR_SET_PDEATHSIG, SIGKILL)))
 		r = -errno;

@@ -20,6 +20,14 @@ enum {
 	GUESSES = 5,	   /* passwords of a peer in a second: each takes a while to check */
 	PEERS = 64,	   /* as many as can be connected */
 	ACCEPT_MAX = 4096, /* bytes of the header that are looked at */
+	SCRAPERS = 16,
+};
+
+/* A user who gave the right password, from that address (as IPv6). */
+struct scraper {
+	char *password; /* NULL: free */
+	size_t user;
+	struct in6_addr from;
 };
 
 struct connection {
@@ -41,7 +49,8 @@ struct metrics_server {
 	const struct web_config *web;
 	struct MHD_Response *text, *open, *home, *empty, *denied;
 	struct connection connections[METRICS_CONNECTIONS];
-	char **accepted; /* of each user: the password that was right */
+	struct scraper scrapers[SCRAPERS];
+	unsigned int next_scraper;
 	bool closed; /* a connection, in the last turn: libmicrohttpd accepts again in the next */
 	struct peer peers[PEERS];
 };
@@ -114,67 +123,86 @@ static bool hash_matches(const char *password, const char *hash)
 	return made && same_text(made, hash);
 }
 
-static void address_of(struct MHD_Connection *c, unsigned char ret[8])
+/* Whether this peer may have another password checked now; of IPv6 its /64 network is the peer. A
+ * new one takes the place of the one that began longest ago. */
+static bool may_guess(struct metrics_server *s, const struct in6_addr *from)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *a = info ? info->client_addr : NULL;
-
-	memset(ret, 0, 8);
-	if (a && a->sa_family == AF_INET) {
-		memcpy(ret, &((const struct sockaddr_in *)a)->sin_addr, 4);
-	} else if (a && a->sa_family == AF_INET6) {
-		const struct in6_addr *v6 = &((const struct sockaddr_in6 *)a)->sin6_addr;
-
-		if (IN6_IS_ADDR_V4MAPPED(v6))
-			memcpy(ret, v6->s6_addr + 12, 4);
-		else
-			memcpy(ret, v6->s6_addr, 8);
-	}
-}
-
-/* Whether this peer may have another password checked now. A new one takes the place of the one
- * that began longest ago. */
-static bool may_guess(struct metrics_server *s, const unsigned char address[8])
-{
+	const unsigned char *of = from->s6_addr + (IN6_IS_ADDR_V4MAPPED(from) ? 8 : 0);
 	uint64_t now = clock_now_ns();
 	struct peer *p = s->peers;
 
 	for (int i = 0; i < PEERS; i++) {
-		if (s->peers[i].since_ns && !memcmp(s->peers[i].address, address, 8)) {
+		if (s->peers[i].since_ns && !memcmp(s->peers[i].address, of, 8)) {
 			p = &s->peers[i];
 			break;
 		}
 		if (s->peers[i].since_ns < p->since_ns)
 			p = &s->peers[i];
 	}
-	if (memcmp(p->address, address, 8) != 0 || now - p->since_ns >= SECOND_NS) {
+	if (memcmp(p->address, of, 8) != 0 || now - p->since_ns >= SECOND_NS) {
 		*p = (struct peer){.since_ns = now};
-		memcpy(p->address, address, 8);
+		memcpy(p->address, of, 8);
 	}
 	return p->guesses++ < GUESSES;
 }
 
+static struct in6_addr address_of(struct MHD_Connection *c)
+{
+	const struct sockaddr *a =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+	struct in6_addr ret = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	if (a->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)a)->sin6_addr;
+	memcpy(&ret.s6_addr[12], &((const struct sockaddr_in *)a)->sin_addr, 4);
+	return ret;
+}
+
+/* NULL: none. */
+static struct scraper *find_scraper(struct metrics_server *s, size_t user,
+				    const struct in6_addr *from)
+{
+	for (int i = 0; i < SCRAPERS; i++) {
+		struct scraper *of = &s->scrapers[i];
+
+		if (of->password && of->user == user && IN6_ARE_ADDR_EQUAL(&of->from, from))
+			return of;
+	}
+	return NULL;
+}
+
+static void remember(struct metrics_server *s, size_t user, const struct in6_addr *from,
+		     const char *password)
+{
+	struct scraper *of =
+		find_scraper(s, user, from) ?: &s->scrapers[s->next_scraper++ % SCRAPERS];
+
+	free(of->password);
+	*of = (struct scraper){strdup(password), user, *from};
+}
+
 /* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
- * was right before is not hashed again, so that neither a scraper nor a guesser takes much time. */
-static unsigned int check_password(struct metrics_server *s, const unsigned char address[8],
+ * was right before is not hashed again, so that a scraper takes little time. That is for its
+ * address only: elsewhere a guesser would recognize it when no more are checked. */
+static unsigned int check_password(struct metrics_server *s, const struct in6_addr *from,
 				   const char *name, const char *password)
 {
+	const struct scraper *known;
 	const struct web_config *web = s->web;
 	size_t user = 0;
 	bool right;
 
 	while (user < web->nr_users && strcmp(web->users[user].name, name) != 0)
 		user++;
-	if (user < web->nr_users && s->accepted[user] && same_text(s->accepted[user], password))
+	known = find_scraper(s, user, from);
+	if (known && same_text(known->password, password))
 		return MHD_HTTP_OK;
-	if (!may_guess(s, address))
+	if (!may_guess(s, from))
 		return MHD_HTTP_TOO_MANY_REQUESTS;
 	right = hash_matches(password, web->users[user < web->nr_users ? user : 0].hash);
 	if (!right || user == web->nr_users)
 		return MHD_HTTP_UNAUTHORIZED;
-	free(s->accepted[user]);
-	s->accepted[user] = strdup(password);
+	remember(s, user, from, password);
 	return MHD_HTTP_OK;
 }
 
@@ -182,14 +210,15 @@ static unsigned int authorize(struct metrics_server *s, struct MHD_Connection *c
 {
 	char *password = NULL, *name;
 	unsigned int status = MHD_HTTP_UNAUTHORIZED;
-	unsigned char address[8];
 
 	if (!s->web->nr_users)
 		return MHD_HTTP_OK;
 	name = MHD_basic_auth_get_username_password(c, &password);
-	address_of(c, address);
-	if (name && password)
-		status = check_password(s, address, name, password);
+	if (name && password) {
+		struct in6_addr from = address_of(c);
+
+		status = check_password(s, &from, name, password);
+	}
 	MHD_free(name);
 	MHD_free(password);
 	return status;
@@ -276,8 +305,7 @@ static int open_responses(struct metrics_server *s)
 	s->empty = response(strdup(""), 0, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	s->denied = response(strdup(""), 0, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 			     "Basic realm=\"cachemon\"");
-	s->accepted = calloc(s->web->nr_users + 1, sizeof(*s->accepted));
-	return s->home && s->empty && s->denied && s->accepted ? 0 : -ENOMEM;
+	return s->home && s->empty && s->denied ? 0 : -ENOMEM;
 }
 
 int metrics_server_new(int listen_fd, const struct web_config *web, struct metrics_server **ret,

@@ -60,6 +60,10 @@ void node_config_free(struct node_config *c);
 int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
 		     struct errtext *err);
 
+/* Whether only root or this user can change the directory that the key names: another one who can
+ * could make root write anywhere. 0, or -errno with a text. */
+int node_config_directory(const char *key, const char *path, struct errtext *err);
+
 /* "none", "functions", "calls"; -EINVAL. */
 int node_vfs_parse(const char *text, enum node_vfs *ret);
 

@@ -30,6 +30,22 @@ static int check_owner(const char *file, int fd, struct errtext *err)
 	return 0;
 }
 
+int node_config_directory(const char *key, const char *path, struct errtext *err)
+{
+	struct stat sb;
+
+	if (stat(path, &sb))
+		return errtext_set(err, -errno, "%s: cannot use %s: %s", key, path,
+				   strerror(errno));
+	if (!S_ISDIR(sb.st_mode))
+		return errtext_set(err, -ENOTDIR, "%s: %s is not a directory", key, path);
+	if ((sb.st_uid && sb.st_uid != geteuid()) || sb.st_mode & (S_IWGRP | S_IWOTH))
+		return errtext_set(err, -EPERM,
+				   "%s: others can change %s. Run: chown root %s; chmod go-w %s",
+				   key, path, path, path);
+	return 0;
+}
+
 int node_config_text(const char *file, size_t max, char **ret_text, size_t *ret_len,
 		     struct errtext *err)
 {

@@ -265,23 +265,25 @@ static void say_totals(const struct node_desk *d, const struct node_peer *peer, 
 /* Users do not pay for what else the machine does. */
 /* since < 0: all of its rows. *ret_fd stays if there are no newer ones. */
 static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int64_t since, int *ret_fd,
-		    struct errtext *err)
+		    uint64_t *ret_cpu_ns, struct errtext *err)
 {
 	uint64_t from_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct errtext why;
 	int fd = -1, r = since < 0 ? store_copy_run(d->db, run_id, &fd, &why)
 				   : store_copy_new(d->db, run_id, since, &fd, &why);
 
-	snapshots_pay(d->snapshots, uid, clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns,
-		      clock_now_ns());
+	*ret_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns;
+	snapshots_pay(d->snapshots, uid, *ret_cpu_ns, clock_now_ns());
 	if (!r && fd >= 0)
 		r = snapshots_add(d->snapshots, uid, fd, ret_fd);
 	return r ? errtext_set(err, r, "cannot copy the rows of this job: %s", strerror(-r)) : 0;
 }
 
-static void give_snapshot(struct node_desk *d, const struct node_peer *peer,
-			  const struct node_request *request, struct node_answer *ret)
+/* Returns the CPU time of copying. */
+static uint64_t give_snapshot(struct node_desk *d, const struct node_peer *peer,
+			      const struct node_request *request, struct node_answer *ret)
 {
+	uint64_t cpu_ns = 0;
 	struct found found = {.run_id = 0};
 	struct errtext err;
 	uint64_t retry_s;
@@ -290,12 +292,13 @@ static void give_snapshot(struct node_desk *d, const struct node_peer *peer,
 	if (!r)
 		r = find_run(d, peer, request->job, &found, &err);
 	if (!r)
-		r = copy_run(d, peer->uid, found.run_id, request->since, &ret->fd, &err);
+		r = copy_run(d, peer->uid, found.run_id, request->since, &ret->fd, &cpu_ns, &err);
 	if (r)
 		node_answer_error(err.text, retry_s, ret->text);
 	else
 		snprintf(ret->text, sizeof(ret->text), "{\"run\":%" PRId64 ",\"state\":\"%s\"}",
 			 found.run_id, found.state);
+	return cpu_ns;
 }
 
 static void begin_job(struct node_desk *d, const struct node_request *request,
@@ -325,6 +328,30 @@ static void sample_job(struct node_desk *d, const struct node_peer *peer, const 
 	say_totals(d, peer, job, ret);
 }
 
+/* Each looks among all jobs of the database. Root is not refused: its hooks keep jobs waiting. */
+static void read_rows(struct node_desk *d, const struct node_peer *peer,
+		      const struct node_request *request, struct node_answer *ret)
+{
+	uint64_t from_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), retry_s, copied_ns = 0;
+	struct errtext err;
+
+	if (peer->uid &&
+	    snapshots_check_read(d->snapshots, peer->uid, clock_now_ns(), &retry_s, &err)) {
+		node_answer_error(err.text, retry_s, ret->text);
+		return;
+	}
+	if (request->verb == NODE_JOBS)
+		say_jobs(d, peer, ret);
+	else if (request->verb == NODE_TOTALS)
+		say_totals(d, peer, request->job, ret);
+	else
+		copied_ns = give_snapshot(d, peer, request, ret);
+	if (peer->uid)
+		snapshots_pay_read(d->snapshots, peer->uid,
+				   clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns - copied_ns,
+				   clock_now_ns());
+}
+
 static void answer(void *desk, const struct node_peer *peer, const struct node_request *request,
 		   struct node_answer *ret)
 {
@@ -336,33 +363,33 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 		say_error(ret, "only root may begin, sample and end jobs");
 	else if (verb == NODE_HELLO)
 		say_hello(ret);
-	else if (verb == NODE_JOBS)
-		say_jobs(d, peer, ret);
-	else if (verb == NODE_SNAPSHOT)
-		give_snapshot(d, peer, request, ret);
-	else if (verb == NODE_TOTALS)
-		say_totals(d, peer, request->job, ret);
 	else if (verb == NODE_BEGIN)
 		begin_job(d, request, ret);
 	else if (verb == NODE_SAMPLE)
 		sample_job(d, peer, request->job, ret);
-	else
+	else if (verb == NODE_END)
 		end_job(d, request->job, ret);
+	else
+		read_rows(d, peer, request, ret);
 }
 
 /* Everybody may pass through the directory of the socket. /run is empty after a boot. */
 static int make_directory(const char *socket, struct errtext *err)
 {
 	const char *slash = strrchr(socket, '/'); /* the path is absolute */
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "/";
+	mode_t mask;
+	int r;
 
-	if (slash == socket)
-		return 0;
-	snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
-	if (mkdir(path, 0755) ? errno == EEXIST : !chmod(path, 0755)) /* whatever the umask */
-		return 0;
-	return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
-			   strerror(errno));
+	if (slash != socket)
+		snprintf(path, sizeof(path), "%.*s", (int)(slash - socket), socket);
+	mask = umask(022);
+	r = mkdir(path, 0755);
+	umask(mask);
+	if (r && errno != EEXIST)
+		return errtext_set(err, -errno, "cannot make the socket's directory %s: %s", path,
+				   strerror(errno));
+	return node_config_directory("socket.path", path, err);
 }
 
 static int find_group(const char *name, gid_t *ret, struct errtext *err)
@@ -396,10 +423,10 @@ int node_desk_new(struct node *n, const char *db, const struct node_config *conf
 	if (d) {
 		d->node = n;
 		d->db = db;
-		d->snapshots = snapshots_new();
-	}
-	if (!d || !d->snapshots)
+		r = snapshots_new(&d->snapshots, err);
+	} else {
 		r = errtext_set(err, -ENOMEM, "out of memory");
+	}
 	if (!r)
 		r = listen_at(d, config, err);
 	if (r)

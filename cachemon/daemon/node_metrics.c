@@ -42,25 +42,6 @@ struct node_metrics {
 	bool complained;
 };
 
-/* A user who can change the directory can make root write anywhere. */
-static int check_directory(const char *path, struct errtext *err)
-{
-	struct stat sb;
-
-	if (stat(path, &sb))
-		return errtext_set(err, -errno, "metrics.textfile_directory: cannot use %s: %s",
-				   path, strerror(errno));
-	if (!S_ISDIR(sb.st_mode))
-		return errtext_set(err, -ENOTDIR,
-				   "metrics.textfile_directory: %s is not a directory", path);
-	if ((sb.st_uid && sb.st_uid != geteuid()) || sb.st_mode & (S_IWGRP | S_IWOTH))
-		return errtext_set(err, -EPERM,
-				   "metrics.textfile_directory: others can change %s. Run: chown "
-				   "root %s; chmod go-w %s",
-				   path, path, path);
-	return 0;
-}
-
 /* The server has its own copy of these settings. */
 static int open_http(struct node_metrics *m, const struct node_config *config, struct errtext *err)
 {
@@ -78,7 +59,7 @@ static int open_all(struct node_metrics *m, const struct node_config *config, bo
 		    struct errtext *err)
 {
 	const char *directory = config->metrics.textfile_directory;
-	int r = directory ? check_directory(directory, err) : 0;
+	int r = directory ? node_config_directory("metrics.textfile_directory", directory, err) : 0;
 
 	if (!r && config->metrics.listen.ss_family)
 		r = open_http(m, config, err);

@@ -88,6 +88,17 @@ static int watch_fd(struct node_server *s, int fd, uint32_t place)
 
 #define LISTENER UINT32_MAX
 
+/* Every user may ask; the answer depends on who it is. Its mode from the beginning, because
+ * whoever can change the directory could replace the socket by a link before chmod(). */
+static int bind_for_all(int fd, const struct sockaddr_un *a)
+{
+	mode_t mask = umask(0111);
+	int r = bind(fd, (const struct sockaddr *)a, sizeof(*a));
+
+	umask(mask);
+	return r;
+}
+
 static int listen_at(struct node_server *s, struct errtext *err)
 {
 	struct sockaddr_un a;
@@ -100,12 +111,10 @@ static int listen_at(struct node_server *s, struct errtext *err)
 		return e;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->epoll < 0 || s->listener < 0 ||
-	    bind(s->listener, (const struct sockaddr *)&a, sizeof(a)))
+	if (s->epoll < 0 || s->listener < 0 || bind_for_all(s->listener, &a))
 		return errtext_set(err, -errno, "cannot listen at %s: %s", s->path,
 				   strerror(errno));
-	/* Every user may ask; the answer depends on who it is. */
-	if (lstat(s->path, &sb) || chmod(s->path, 0666) || listen(s->listener, BACKLOG) ||
+	if (lstat(s->path, &sb) || listen(s->listener, BACKLOG) ||
 	    watch_fd(s, s->listener, LISTENER))
 		return errtext_set(err, -errno, "cannot listen at %s: %s", s->path,
 				   strerror(errno));
@@ -276,37 +285,6 @@ static void turn_away(int fd, const char *text)
 	close(fd);
 }
 
-static void take_connection(struct node_server *s, int fd, uint64_t now_ns)
-{
-	struct node_peer peer;
-	struct user *u = read_peer(s, fd, &peer) ? find_user(s, peer.uid, now_ns) : NULL;
-	struct place *p = u ? free_place(s, !peer.uid) : NULL;
-
-	if (u && peer.uid && u->connections >= NODE_CONNECTIONS) {
-		turn_away(fd, "too many connections of this user; close some");
-		return;
-	}
-	if (!p || watch_fd(s, fd, (uint32_t)(p - s->places))) {
-		turn_away(fd, "too many connections; try again in a second");
-		return;
-	}
-	*p = (struct place){.fd = fd, .peer = peer, .user = u, .due_ns = now_ns + SPEAK_NS};
-	u->connections++;
-}
-
-/* EMFILE stays until a connection ends; the listener is readable until then, and the caller has
- * other work. */
-static void take_connections(struct node_server *s, uint64_t now_ns)
-{
-	for (int i = 0; i < BACKLOG; i++) {
-		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd < 0)
-			return;
-		take_connection(s, fd, now_ns);
-	}
-}
-
 static void answer(struct node_server *s, const struct place *p, const char *text, size_t len)
 {
 	struct node_answer a = {.fd = -1};
@@ -341,6 +319,56 @@ static void hear(struct node_server *s, struct place *p, uint64_t now_ns)
 	else if (n > 0)
 		answer(s, p, text, (size_t)n);
 	close_place(p);
+}
+
+static const char too_many[] = "too many connections; try again in a second";
+
+/* The place that has been silent for the longest time; if its request has arrived by now, it is
+ * answered. One user with the ids of subuid(5) can fill all places, and clients speak at once. */
+static struct place *take_oldest(struct node_server *s, uint64_t now_ns)
+{
+	struct place *oldest = &s->places[0];
+
+	for (size_t i = 1; i < PLACES; i++)
+		if (s->places[i].due_ns < oldest->due_ns)
+			oldest = &s->places[i];
+	hear(s, oldest, now_ns);
+	if (oldest->fd >= 0)
+		refuse(oldest->fd, too_many);
+	close_place(oldest);
+	return oldest;
+}
+
+static void take_connection(struct node_server *s, int fd, uint64_t now_ns)
+{
+	struct node_peer peer;
+	struct user *u = read_peer(s, fd, &peer) ? find_user(s, peer.uid, now_ns) : NULL;
+	struct place *p;
+
+	if (u && peer.uid && u->connections >= NODE_CONNECTIONS) {
+		turn_away(fd, "too many connections of this user; close some");
+		return;
+	}
+	p = u ? free_place(s, !peer.uid) ?: take_oldest(s, now_ns) : NULL;
+	if (!p || watch_fd(s, fd, (uint32_t)(p - s->places))) {
+		turn_away(fd, too_many);
+		return;
+	}
+	*p = (struct place){.fd = fd, .peer = peer, .user = u, .due_ns = now_ns + SPEAK_NS};
+	u->connections++;
+}
+
+/* EMFILE stays until a connection ends; the listener is readable until then, and the caller has
+ * other work. */
+static void take_connections(struct node_server *s, uint64_t now_ns)
+{
+	for (int i = 0; i < BACKLOG; i++) {
+		int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		take_connection(s, fd, now_ns);
+	}
 }
 
 void node_server_work(struct node_server *s, uint64_t now_ns)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <pwd.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachemon/base/escape.h"
 #include "cachemon/daemon/node_client.h"
 #include "cachemon/daemon/node_totals.h"
 
@@ -33,6 +35,7 @@ enum {
 struct work {
 	const struct user_report *r;
 	char job[32];
+	char directory[PATH_MAX];		   /* for messages: the user chose its name */
 	char rows[PATH_BYTES], report[PATH_BYTES]; /* names of the files */
 	int rows_fd, report_fd;
 	char home[PATH_BYTES + 8];
@@ -137,7 +140,7 @@ static bool make_files(struct work *w)
 	}
 	if (e)
 		w->r->complain("cachemon: no report of %s: cannot make %s and .txt in %s: %s",
-			       w->job, w->rows, w->r->directory, strerror(-e));
+			       w->job, w->rows, w->directory, strerror(-e));
 	return !e;
 }
 
@@ -160,7 +163,7 @@ static bool write_rows(const struct work *w, int from)
 		e = -errno;
 	if (e)
 		w->r->complain("cachemon: no report of %s: cannot write %s/%s: %s", w->job,
-			       w->r->directory, w->rows, strerror(-e));
+			       w->directory, w->rows, strerror(-e));
 	return !e;
 }
 
@@ -214,11 +217,12 @@ static void work(const struct user_report *r)
 	int e = become(r, w.home, sizeof(w.home));
 
 	snprintf(w.job, sizeof(w.job), "slurm:%u", r->job);
+	escape_inert_to(w.directory, sizeof(w.directory), r->directory);
 	umask(0077);
 	if (!e && chdir(r->directory))
 		e = -errno;
 	if (e)
-		r->complain("cachemon: no report of %s in %s: %s", w.job, r->directory,
+		r->complain("cachemon: no report of %s in %s: %s", w.job, w.directory,
 			    strerror(-e));
 	else
 		write_files(&w);

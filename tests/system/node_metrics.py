@@ -34,6 +34,7 @@ OPEN = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;
 USER, PASSWORD = "prom", "right"
 CONNECTIONS, AGE_S, GUESSES = 64, 10, 5
 PLACES = 21
+OWN_USER = "2147483000"
 CAUSES = ("reclaim_kswapd", "reclaim_direct", "reclaim_memcg", "dontneed", "drop_caches", "truncate", "direct_io",
           "invalidate", "dontcache", "other")
 
@@ -436,8 +437,8 @@ def without_privileges(world, stack):
     pid = front.server()
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
-    equal("user", set(status["Uid"].split()), {"65534"})
-    equal("groups", (set(status["Gid"].split()), status["Groups"].strip()), ({"65534"}, ""))
+    equal("user", set(status["Uid"].split()), {OWN_USER})
+    equal("groups", (set(status["Gid"].split()), status["Groups"].strip()), ({OWN_USER}, ""))
     for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
         equal(name, int(status[name], 16), 0)
     equal("new privileges", status["NoNewPrivs"], "1")

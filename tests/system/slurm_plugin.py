@@ -385,6 +385,22 @@ def planted_links(world, stack):
 
 
 @part.case
+def directory_with_lines(world, stack):
+    """The user chooses the name of the job's directory, which is in a message of slurmd: it adds no
+    line to the log and no escape sequence."""
+    cluster = Cluster(world, stack).start()
+    directory = f"{cluster.home(USERS[0])}/a\n[2026] error: forged \x1b[31m"
+    os.mkdir(directory)
+    os.chown(directory, *(pwd.getpwnam(USERS[0])[2:4]))
+    job = cluster.submit(USERS[0], "rmdir \"$PWD\"\n", "-D", directory, "--cachemon=report").wait()
+    until(lambda: cluster.log("cachemon: no report of "), "the message")
+    lines = cluster.log("cachemon: no report of|forged \x1b")
+    equal(f"lines {lines}", len(lines), 1)
+    check(f"slurm:{job.id} in " in lines[0] and "a\\x0a[2026] error: forged \\x1b[31m: No such file" in lines[0], lines[0])
+    cluster.daemon.end()
+
+
+@part.case
 def without_the_plugin(world, stack):
     """The prolog and the epilog announce jobs and end them. A report is for who asked by a comment."""
     cluster = Cluster(world, stack, plugin=False, scripts=True).start("1s")

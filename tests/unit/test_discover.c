@@ -137,13 +137,37 @@ static void settle(struct node *n)
 	assert_int_equal(discover_settle(n->d, n->dropped, n->now_ns, &n->due_ns), 0);
 }
 
+/* Directories that are not there; returns how many. */
+static size_t make_missing(struct node *n, const char *dir)
+{
+	char path[PATH_MAX], part[PATH_MAX];
+	size_t made = 0;
+
+	for (const char *end = dir; *end;) {
+		end += 1 + strcspn(end + 1, "/");
+		snprintf(part, sizeof(part), "%.*s", (int)(end - dir), dir);
+		made += !mkdir(scratch_path(&n->s, part, path), 0755);
+	}
+	return made;
+}
+
 static void birth(struct node *n, enum birth_event event, uint32_t hierarchy, uint64_t id,
 		  const char *path)
 {
 	struct birth b = {.id = id, .hierarchy = hierarchy, .event = event, .level = 3};
+	const char *top = hierarchy == MEMORY ? "memory" : hierarchy ? "freezer" : "unified";
+	char above[PATH_MAX], full[PATH_MAX];
+	size_t made;
 
+	/* It looks at the directory that the cgroup is in. */
+	snprintf(above, sizeof(above), "%s%.*s", top, (int)(strrchr(path, '/') - path), path);
+	made = make_missing(n, above);
 	snprintf(b.path, sizeof(b.path), "%s", path);
 	discover_birth(n->d, &b);
+	for (; made; made--) {
+		assert_int_equal(rmdir(scratch_path(&n->s, above, full)), 0);
+		*strrchr(above, '/') = '\0';
+	}
 }
 
 /* As the kernel's id: the inode. */
@@ -197,6 +221,28 @@ static void at_the_start(void **state)
 	assert_int_equal(discover_walks(n->d), 1);
 }
 
+/* A user who owns a cgroup makes others in it, also with the id of a container of root's. */
+static void imitations(void **state)
+{
+	struct node *n = *state;
+	char path[PATH_MAX];
+
+	if (geteuid())
+		skip();
+	make(n, "memory/docker/" ID_A);
+	make(n, "memory/given/docker/" ID_A);
+	make(n, "memory/given/machine-qemu\\x2d1\\x2dvm.scope");
+	assert_int_equal(chown(scratch_path(&n->s, "memory/given", path), 4003, 4003), 0);
+	assert_int_equal(chown(scratch_path(&n->s, "memory/given/docker", path), 4003, 4003), 0);
+	settle(n);
+	expect_events(n, "+container:" ID_A "@1 ");
+	birth(n, BIRTH_MADE, MEMORY, 7, "/given/docker/" ID_A);
+	birth(n, BIRTH_MADE, MEMORY, 8, "/given/machine-qemu\\x2d1\\x2dwm.scope");
+	/* Its directory has gone or has another name. */
+	birth(n, BIRTH_MADE, MEMORY, 9, "/docker/" ID_A "/x");
+	expect_events(n, "");
+}
+
 static void births(void **state)
 {
 	struct node *n = *state;
@@ -236,13 +282,15 @@ static void cut_paths(void **state)
 	struct node *n = *state;
 
 	settle(n);
-	snprintf(path, sizeof(path), "/%0*d/%s", BIRTH_PATH_MAX - 4 - (int)strlen(ID_A), 1, ID_A);
+	snprintf(path, sizeof(path), "/%0200d/%0*d/%s", 1, BIRTH_PATH_MAX - 205 - (int)strlen(ID_A),
+		 1, ID_A);
 	assert_int_equal(strlen(path), BIRTH_PATH_MAX - 2);
 	birth(n, BIRTH_MADE, MEMORY, 6, path);
 	expect_events(n, "+container:" ID_A "@1 ");
 	birth(n, BIRTH_REMOVED, MEMORY, 6, path);
 	expect_events(n, "-container:" ID_A "@0 ");
-	snprintf(path, sizeof(path), "/%0*d/%s", BIRTH_PATH_MAX - 3 - (int)strlen(ID_A), 1, ID_A);
+	snprintf(path, sizeof(path), "/%0200d/%0*d/%s", 1, BIRTH_PATH_MAX - 204 - (int)strlen(ID_A),
+		 1, ID_A);
 	assert_int_equal(strlen(path), BIRTH_PATH_MAX - 1);
 	birth(n, BIRTH_MADE, MEMORY, 7, path);
 	expect_events(n, "");
@@ -415,9 +463,9 @@ static void failed_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(at_the_start), TEST(births),	  TEST(cut_paths), TEST(lost_records),
-		TEST(failed_walk),  TEST(failed_read),	  TEST(wanted),	   TEST(named),
-		TEST(named_late),   TEST(selected_again),
+		TEST(at_the_start), TEST(imitations),  TEST(births),	     TEST(cut_paths),
+		TEST(lost_records), TEST(failed_walk), TEST(failed_read),    TEST(wanted),
+		TEST(named),	    TEST(named_late),  TEST(selected_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "cachemon/base/clock.h"
 #include "resolve_world.h"
 
 /* Mounts of the machine that cachemon runs on. */
@@ -243,6 +244,45 @@ static void many_namespaces(void **state)
 	}
 }
 
+/* Mounts of one place, each on the last one, below a mount that covers them all. */
+static char *deep_stack(size_t nr)
+{
+	char *text = malloc(nr * 80 + 200);
+	size_t len = 0;
+
+	assert_non_null(text);
+	len += (size_t)sprintf(text, "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n");
+	for (size_t i = 2; i < nr + 2; i++)
+		len += (size_t)sprintf(text + len, "%zu %zu 8:6 / /a rw - xfs /dev/sdf1 rw\n", i,
+				       i - 1);
+	sprintf(text + len, "%zu %zu 0:9 / /a rw - tmpfs none rw\n", nr + 2, nr + 1);
+	return text;
+}
+
+/* A user makes such tables in a namespace of their own. */
+static void hostile_tables(void **state)
+{
+	/* One that is read, and one that has too much text. */
+	static const size_t sizes[] = {5000, 100000};
+	uint64_t from_ns;
+
+	alarm(60);
+	for (size_t i = 0; i < NELEMS(sizes); i++) {
+		char *text = deep_stack(sizes[i]), pid[8], ns[32];
+
+		snprintf(pid, sizeof(pid), "%zu", 300 + i);
+		snprintf(ns, sizeof(ns), "mnt:[402653300%zu]", i);
+		add_process(*state, pid, ns, "/", text);
+		from_ns = clock_own_cpu_ns();
+		for (int k = 0; k < 200; k++)
+			expect(*state, "/x", NAME_NO_MOUNT, DEV(8, 6), (uint32_t)(300 + i),
+			       "/part/x");
+		assert_true(clock_own_cpu_ns() - from_ns < UINT64_C(1000000000));
+		free(text);
+	}
+	alarm(0);
+}
+
 static void block_devices(void **state)
 {
 	static const struct {
@@ -329,6 +369,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_namespaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_namespaces, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(block_devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_record, setup, teardown),

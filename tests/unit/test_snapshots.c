@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,9 +26,7 @@ static struct errtext err;
 static int setup(void **state)
 {
 	(void)state;
-	signal(SIGIO, SIG_IGN);
-	snapshots = snapshots_new();
-	return snapshots ? 0 : -1;
+	return snapshots_new(&snapshots, &err);
 }
 
 static int teardown(void **state)
@@ -59,6 +57,17 @@ static int give(uid_t uid, off_t bytes, uint64_t took, uint64_t now)
 	return fd;
 }
 
+static int path_of(int fd)
+{
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	r = open(name, O_PATH | O_CLOEXEC);
+	assert_true(r >= 0);
+	return r;
+}
+
 static void test_open_files(void **state)
 {
 	int fds[SNAPSHOTS_OF_USER], more;
@@ -78,7 +87,14 @@ static void test_open_files(void **state)
 	munmap(map, 4096);
 	assert_int_equal(check(ALICE, NOW), 0);
 
-	/* So does a copy of the descriptor. */
+	/* So does a descriptor that cannot be read, but opens the file again. */
+	more = path_of(fds[0] = give(ALICE, 4096, 0, NOW));
+	close(fds[0]);
+	assert_int_equal(check(ALICE, NOW), -EBUSY);
+	close(more);
+	assert_int_equal(check(ALICE, NOW), 0);
+
+	/* And a copy of the descriptor. */
 	more = fcntl(fds[1], F_DUPFD_CLOEXEC, 0);
 	close(fds[1]);
 	fds[0] = give(ALICE, 4096, 0, NOW);
@@ -120,12 +136,36 @@ static void test_time(void **state)
 		close(give(BOB, 4096, 10 * MS, NOW + 20 * SECOND));
 }
 
+static int check_read(uid_t uid, uint64_t now)
+{
+	uint64_t retry_s;
+
+	return snapshots_check_read(snapshots, uid, now, &retry_s, &err);
+}
+
+/* Its limits are those of copying, and its time is not that of copying. */
+static void test_reads(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(check_read(ALICE, NOW), 0);
+		snapshots_pay_read(snapshots, ALICE, 10 * MS, NOW);
+	}
+	snapshots_pay_read(snapshots, ALICE, 450 * MS, NOW);
+	assert_int_equal(check_read(ALICE, NOW + 9 * SECOND - 1), -EBUSY);
+	assert_int_equal(check_read(ALICE, NOW + 9 * SECOND), 0);
+	assert_int_equal(check_read(BOB, NOW + SECOND - 1), -EBUSY);
+	assert_int_equal(check_read(BOB, NOW + SECOND), 0);
+	close(give(ALICE, 4096, 10 * MS, NOW));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_open_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
