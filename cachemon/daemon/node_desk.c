@@ -37,6 +37,9 @@ struct seen_job {
 typedef bool job_fn(void *arg, const struct seen_job *row);
 
 #define JOB_KEY "j.kind || ':' || j.external_id || coalesce('.' || j.step, '')"
+/* Users know containers and pods by names, which one after another may have. Names of Slurm's jobs
+ * are any text of any user, so they name no job. */
+#define IS_NAME "j.kind IN ('container', 'pod') AND j.kind || ':' || j.job_name = ?1"
 
 static struct seen_job row_of(sqlite3_stmt *stmt)
 {
@@ -52,15 +55,16 @@ static struct seen_job row_of(sqlite3_stmt *stmt)
 	};
 }
 
-/* The jobs that the peer may see: those that run, then the newest. job: NULL: all of them. */
+/* The jobs that the peer may see: those that run, then the newest. job: NULL: all of
+ * them; a job by its identity comes before those of this name. */
 static int each_job(const struct node_desk *d, const struct node_peer *peer, const char *job,
 		    job_fn *fn, void *arg)
 {
 	static const char sql[] =
 		"SELECT " JOB_KEY ", coalesce(j.job_name, j.name), r.user, r.state, r.id, "
 		"r.started_ns, j.uid FROM job j JOIN run r ON r.id = j.run_id WHERE j.slot = 1 "
-		"AND j.kind IS NOT NULL AND (?1 IS NULL OR " JOB_KEY " = ?1) "
-		"ORDER BY r.state = 'open' DESC, r.id DESC";
+		"AND j.kind IS NOT NULL AND (?1 IS NULL OR " JOB_KEY " = ?1 OR (" IS_NAME ")) "
+		"ORDER BY " JOB_KEY " = ?1 DESC, r.state = 'open' DESC, r.id DESC";
 	sqlite3_stmt *stmt = NULL;
 	bool more = true;
 	sqlite3 *db;
