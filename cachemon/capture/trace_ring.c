@@ -74,8 +74,7 @@ static volatile uint32_t *filter_of(struct trace_ring *r, const struct file_key 
 }
 
 /* Stops the file's events. */
-static void release_traced_file(struct trace_ring *r, struct traced_file *f,
-				enum traced_state state)
+static void release_traced_file(struct trace_ring *r, struct traced_file *f)
 {
 	const struct file_key *key = &f->key;
 	struct traced value;
@@ -83,7 +82,7 @@ static void release_traced_file(struct trace_ring *r, struct traced_file *f,
 	if (f->released || bpf_map_lookup_elem(r->fd, key, &value))
 		return;
 	f->released = true;
-	value.state = state;
+	value.state = TRACED_ENDED;
 	bpf_map_update_elem(r->fd, key, &value, BPF_EXIST);
 	__atomic_fetch_sub(filter_of(r, key), 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&r->shared->live, 1, __ATOMIC_SEQ_CST);
@@ -93,7 +92,7 @@ static void end_traced_file(struct trace_ring *r, struct traced_file *f, const c
 {
 	if (!f->live)
 		return;
-	release_traced_file(r, f, TRACED_ENDED);
+	release_traced_file(r, f);
 	traces_end(f, reason);
 }
 
@@ -173,7 +172,7 @@ static void see_ended(struct trace_ring *r)
 			break;
 		case TRACED_LIVE:
 			if (!f->live)
-				release_traced_file(r, f, TRACED_ENDED);
+				release_traced_file(r, f);
 			break;
 		default:
 			break;

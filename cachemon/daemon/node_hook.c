@@ -29,7 +29,7 @@ int node_hook_ask(struct node_hook *h, enum node_verb verb, struct node_reply *r
 {
 	uint64_t now_ns = clock_now_ns();
 	char text[NODE_MESSAGE_MAX + 1];
-	struct node_reply unused;
+	struct node_reply unused = {.fd = -1};
 	int e;
 
 	ret = ret ?: &unused;

@@ -174,7 +174,7 @@ void nodes_data(struct tree *t, const struct nodes_model *m)
 	tree_int(t, "schema", 1);
 	tree_string(t, "cachemon", CACHEMON_VERSION);
 	put_job(t, m);
-	data_totals(t, "totals", &m->totals, m->page_size_bytes);
+	data_totals(t, &m->totals, m->page_size_bytes);
 	tree_object(t, "figures");
 	for (enum nodes_figure f = 0; f < NODES_FIGURES; f++)
 		put_figure(t, m, f);

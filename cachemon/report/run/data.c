@@ -209,7 +209,7 @@ static void put_file(struct tree *t, const struct model *m, const struct model_j
 	put_row_bound(t, &f->counts);
 	data_pattern(t, m, false, f->id);
 	data_coverage(t, job, at);
-	data_totals(t, "totals", &f->counts, page_size);
+	data_totals(t, &f->counts, page_size);
 	put_waits(t, &f->waits);
 	tree_end(t);
 }
@@ -227,7 +227,7 @@ static void put_rest(struct tree *t, const struct model_job *job, int64_t page_s
 	put_row_bound(t, &job->rest);
 	tree_opt_int(t, "files", job->rest_files);
 	tree_string(t, "wait_histogram_absent", "only files have one");
-	data_totals(t, "totals", &job->rest, page_size);
+	data_totals(t, &job->rest, page_size);
 	tree_end(t);
 }
 
@@ -299,7 +299,7 @@ static void put_rows(struct tree *t, const struct model *m, const struct model_j
 		put_row_bound(t, &d->counts);
 		data_pattern(t, m, true, d->id);
 		data_directory_grades(t, m, d->id);
-		data_totals(t, "totals", &d->counts, page_size);
+		data_totals(t, &d->counts, page_size);
 		tree_end(t);
 	}
 	tree_end(t);
@@ -329,7 +329,7 @@ static void put_filesystem(struct tree *t, const struct model_filesystem *f, int
 	tree_mark(t, "files_estimated", f->files_estimated);
 	put_device(t, f);
 	put_row_bound(t, &f->counts);
-	data_totals(t, "totals", &f->counts, page_size);
+	data_totals(t, &f->counts, page_size);
 	tree_end(t);
 }
 
@@ -405,7 +405,7 @@ static void put_job(struct tree *t, const struct model *m, const struct model_jo
 	put_reads_check(t, job);
 	tree_opt_int(t, "law_error_pages", d.law_error_pages);
 	put_row_bound(t, &job->counts);
-	data_totals(t, "totals", &job->counts, page_size);
+	data_totals(t, &job->counts, page_size);
 	put_waits(t, &job->waits);
 	put_rows(t, m, job, page_size);
 	tree_array(t, "filesystems");

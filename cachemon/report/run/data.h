@@ -16,7 +16,7 @@ struct evidence;
 
 void data_report(struct tree *t, const struct model *m);
 /* The object of all counts and ratios of a job, file or directory. */
-void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes);
+void data_totals(struct tree *t, const struct counts *c, int64_t page_size_bytes);
 /* "timeline" and "interference" of a job, "coverage" of its file with this index. */
 void data_detail(struct tree *t, const struct model_job *job);
 void data_coverage(struct tree *t, const struct model_job *job, size_t at);

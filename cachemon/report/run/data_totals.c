@@ -195,12 +195,12 @@ void data_hits(struct tree *t, const struct counts *c)
 	put_estimate(t, c, ESTIMATE_HIT_RATIO);
 }
 
-void data_totals(struct tree *t, const char *key, const struct counts *c, int64_t page_size_bytes)
+void data_totals(struct tree *t, const struct counts *c, int64_t page_size_bytes)
 {
 	struct derived d;
 
 	counts_derive(c, page_size_bytes, &d);
-	tree_object(t, key);
+	tree_object(t, "totals");
 	put_cached(t, c, &d);
 	put_prefetch(t, c, &d);
 	put_windows(t, c);
