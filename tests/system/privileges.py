@@ -55,7 +55,7 @@ class World:
 
 def run(argv, status=0, **kwargs):
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=120, **kwargs)
+                          timeout=120 * machine.PATIENCE, **kwargs)
     if status is not None:
         check(done.returncode == status, f"{argv}: {done.returncode}: {tail(done.stderr)}")
     return done

@@ -58,6 +58,11 @@ for controller in cpu io memory; do
 done
 mkdir -p "/root/lib/modules/$(uname -r)"
 mount --bind "/lower$KERNEL/lib/modules/$(uname -r)" "/root/lib/modules/$(uname -r)"
+# Its configuration is where Debian has it; a user reads there whether the kernel is preemptible.
+if [ -f "/lower$KERNEL/config" ]; then
+	mkdir -p /root/boot
+	cp "/lower$KERNEL/config" "/root/boot/config-$(uname -r)"
+fi
 # No udev here creates their nodes in /dev.
 chroot /root /sbin/modprobe -q -a loop fuse
 ip link set lo up
@@ -67,16 +72,22 @@ if [ -n "$SCRATCH" ]; then
 fi
 
 cut -d' ' -f1 /proc/uptime >/root/out/started
-if [ -n "$FIRST" ]; then
-	# The command replaces this process, for a service manager; it reports its own status.
-	exec switch_root /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
-		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		/bin/sh /out/command </dev/null >/root/out/log 2>&1
+# The root is entered for good, because a command below a chroot needs more privileges to see where
+# it is. A service manager reports its own status and ends the guest; other commands are run by this
+# script.
+first=/out/command
+if [ -z "$FIRST" ]; then
+	first=/run/first
+	cat >/root/run/first <<END
+/bin/sh /out/command
+echo \$? >/out/status
+cut -d' ' -f1 /proc/uptime >/out/ended
+exec >/dev/console 2>&1
+[ -z "$SCRATCH" ] || umount /scratch
+sync
+busybox poweroff -f
+END
 fi
-chroot /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+exec switch_root /root /usr/bin/env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-	/bin/sh /out/command </dev/null >/root/out/log 2>&1
-echo $? >/root/out/status
-cut -d' ' -f1 /proc/uptime >/root/out/ended
-[ -z "$SCRATCH" ] || umount /root/scratch
-stop
+	/bin/sh $first </dev/null >/root/out/log 2>&1
