@@ -189,6 +189,9 @@ static void commands_name_the_same_run(void **state)
 	again = report_again(NULL, REPORT_RUN_LAST, NULL);
 	assert_string_equal(again, "");
 	free(again);
+	again = report_again(NULL, REPORT_RUN_LAST - 2, NULL);
+	assert_string_equal(again, " --run last-2");
+	free(again);
 }
 
 /* A command on one line can be copied: a long path stands on a line of its own. */
