@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	{{.doc = "What to show (default: the newest run that is being recorded, else the last):"},
 	 VALUE_NONE},
 	REPORT_ARGS_DB,
-	OPTION("run", OPT_RUN, "ID|last", VALUE_RUN, "This run"),
+	OPTION("run", OPT_RUN, "ID|last[-N]", VALUE_RUN, "This run"),
 	OPTION("replay", OPT_REPLAY, "FILE", VALUE_FILE,
 	       "Play a stored run of this database from its start"),
 	OPTIONS_HEADING("Or record a job, as watch does, and show it:"),

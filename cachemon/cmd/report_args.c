@@ -15,6 +15,7 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/cmd/usage.h"
 #include "cachemon/report/nodes/nodes_report.h"
+#include "cachemon/model/run_name.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/invoker.h"
@@ -24,10 +25,10 @@ void report_args_parse_run(struct argp_state *state, const char *arg, int64_t *r
 {
 	uint64_t id = 0;
 
-	if (strcmp(arg, "last") == 0)
-		*ret_run = REPORT_RUN_LAST;
+	if (run_name_last(arg, &id))
+		*ret_run = REPORT_RUN_LAST - (int64_t)id;
 	else if (parse_u64(arg, &id) < 0 || id > INT64_MAX)
-		usage_reject(state, "--run", arg, "the number of a run, or last");
+		usage_reject(state, "--run", arg, "the number of a run, last or last-N");
 	else
 		*ret_run = (int64_t)id;
 }

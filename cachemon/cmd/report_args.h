@@ -34,7 +34,8 @@ enum {
 #define REPORT_ARGS_DB                                                                             \
 	OPTION("db", OPT_DB, "FILE", VALUE_FILE,                                                   \
 	       "Database (default: $CACHEMON_DB, else the user's own)")
-#define REPORT_ARGS_RUN OPTION("run", OPT_RUN, "ID|last", VALUE_RUN, "Run to show (default: last)")
+#define REPORT_ARGS_RUN                                                                            \
+	OPTION("run", OPT_RUN, "ID|last[-N]", VALUE_RUN, "Run to show (default: last)")
 #define REPORT_ARGS_JOB OPTION("job", OPT_JOB, "NAME", VALUE_JOB, "Only this job")
 /* For verbs with .may_ask_node. */
 #define REPORT_ARGS_NODE_JOB                                                                       \

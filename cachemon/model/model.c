@@ -169,16 +169,18 @@ static void run_sql(sqlite3 *db, const char *where, char sql[RUN_SQL_MAX])
 
 static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *err)
 {
+	bool last = id <= MODEL_RUN_LAST;
+	int64_t value = last ? MODEL_RUN_LAST - id : id;
 	char sql[RUN_SQL_MAX];
 	bool found = false;
 	struct rows r;
 	int ret = 0;
 
 	run_sql(db,
-		id == MODEL_RUN_LAST ? "WHERE " RUN_NAME_STARTED " ORDER BY id DESC LIMIT 1"
-				     : "WHERE id = ?1",
+		last ? "WHERE " RUN_NAME_STARTED " ORDER BY id DESC LIMIT 1 OFFSET ?1"
+		     : "WHERE id = ?1",
 		sql);
-	r = rows_begin(db, &m->arena, sql, id == MODEL_RUN_LAST ? 0 : 1, &id);
+	r = rows_begin(db, &m->arena, sql, 1, &value);
 	if (rows_next(&r)) {
 		found = true;
 		read_run(&r, &m->run);
@@ -188,10 +190,12 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *er
 		return ret;
 	if (found)
 		return check_run(&m->run, err);
-	if (id == MODEL_RUN_LAST)
-		err->text[0] = '\0';
-	else
+	if (!last)
 		errtext_set(err, 0, "no run %" PRId64 ".", id);
+	else if (value)
+		errtext_set(err, 0, "no run last-%" PRId64 ".", value);
+	else
+		err->text[0] = '\0';
 	list_runs(db, err);
 	return -ENOENT;
 }

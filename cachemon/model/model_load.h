@@ -13,7 +13,7 @@
 enum { MODEL_RUN_LAST = -1 };
 
 struct model_query {
-	int64_t run_id;	 /* or MODEL_RUN_LAST */
+	int64_t run_id;	 /* or MODEL_RUN_LAST, or that - N: N runs before it */
 	const char *job; /* NULL: all jobs and "(others)" */
 	size_t files;	 /* files listed per job */
 	bool totals_only;

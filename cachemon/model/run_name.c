@@ -17,8 +17,7 @@
 /* Shorter beginnings are too easy to hit by mistake, and '--delete' takes them. */
 enum { UUID_LEN = 36, UUID_LEAST = 8 };
 
-/* The number of runs before the last one; false: not such a name. */
-static bool parse_last(const char *name, uint64_t *ret_back)
+bool run_name_last(const char *name, uint64_t *ret_back)
 {
 	if (strcmp(name, "last") == 0) {
 		*ret_back = 0;
@@ -48,7 +47,7 @@ bool run_name_is(const char *name)
 {
 	uint64_t back = 0;
 
-	return parse_last(name, &back) || is_number(name) || is_uuid_beginning(name);
+	return run_name_last(name, &back) || is_number(name) || is_uuid_beginning(name);
 }
 
 /* The first two ids from a query with one parameter, which is a text or a number. */
@@ -72,7 +71,7 @@ int run_name_find(sqlite3 *db, const char *name, int64_t *ret_id, struct errtext
 	int nr = 0;
 	int ret = 0;
 
-	if (parse_last(name, &value)) {
+	if (run_name_last(name, &value)) {
 		ret = first_ids(db,
 				"SELECT id FROM run WHERE " RUN_NAME_STARTED
 				" ORDER BY id DESC LIMIT 1 OFFSET ?1",

@@ -25,6 +25,8 @@
 	"its number, the first 8 or more characters of its uuid (with a dash if they are all "     \
 	"digits), last or last-1"
 
+/* "last" or "last-N", with N; false: not such a name. */
+bool run_name_last(const char *name, uint64_t *ret_back);
 /* Whether a word could be a name; needs no database. */
 bool run_name_is(const char *name);
 /* 0, or -errno with a line in err: -ENOENT, or -EEXIST if several uuids begin like that. */

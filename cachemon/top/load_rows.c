@@ -210,8 +210,8 @@ static bool make_rest(const struct top_moment *m, const struct file_set *set, co
 	return counts_any(&ret->counts);
 }
 
-/* The files of a directory without a row of their own: its sum without the others. No name: there
- * are none, or the directory has no row. */
+/* The files of a directory without a row of their own: its sum without the others. No name: all
+ * have a row, or the directory has no row. */
 static int make_directory_rest(sqlite3 *db, struct top_moment *m, const struct file_set *files,
 			       int64_t directory, struct top_row *ret_rest, struct errtext *err)
 {

@@ -176,7 +176,8 @@ def directories_of_small_files(world, stack):
     check(files < len(pages) * FILES_EACH / 4, f"{files} files have rows, so this shows little")
     equal("lookups and misses of each directory", {folder: sums.get(folder) for folder in pages},
           {folder: [2 * n, n] for folder, n in pages.items()})
-    # The view shortens long paths at their beginning, and marks what a busy kernel may have left out.
+    # The view shortens long paths at their beginning, and marks figures of a busy kernel as lower
+    # bounds.
     shown = {line.rpartition("/")[2]: line.replace(" %", "%").replace(">=", "").split()[1:3]
              for line in frame.split("\n") if "/class-" in line}
     equal("misses and lookups a second of each directory", shown,

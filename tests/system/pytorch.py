@@ -141,7 +141,8 @@ class Loader(World):
         present = self.cached_and_gone(left)
         report, job = self.tool.report(watch.db)
         totals = next(d["totals"] for d in job["directories"] if d["path"] == folder)
-        # A page may leave between the job's end and the watch's. If none does, both bounds are the same.
+        # A page may leave between the job's end and the watch's. If none does, both bounds are the
+        # same.
         evicted = sum(v or 0 for v in totals["evicted_pages"].values())
         check(gone_in_job <= evicted <= gone, f"{evicted} evicted pages, but {gone_in_job} to {gone} left the cache")
         equal("pages that came, cached or gone", pages_that_came(totals), present)
@@ -183,8 +184,8 @@ def full(w, stack):
 @part.case
 def by_default(w, stack):
     report, job, totals = w.watch(stack)
-    # Estimates of a sliced run have a range of 90 %, which the truth may be outside of: default_level.py
-    # compares them.
+    # Estimates of a sliced run have a range of 90 %, which the truth may be outside of:
+    # default_level.py compares them.
     if totals["read_bytes"] is not None and not totals.get("read_bytes_estimated"):
         equal("bytes", totals["read_bytes"], EPOCHS * FILES * SIZE)
         equal("lookups", totals["lookups"], EPOCHS * FILES * PAGES)

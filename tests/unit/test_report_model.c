@@ -187,6 +187,18 @@ static void choice_of_run_and_job(void **state)
 	assert_int_equal(m.nr_jobs, 1);
 	assert_true(bytes_is(&m.jobs[0].name, "train"));
 	model_free(&m);
+	q = (struct model_query){.run_id = MODEL_RUN_LAST - 1};
+	assert_int_equal(load(f, &q, &m, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "no run last-1. "));
+	fixture_sql(
+		f, "CREATE TEMP TABLE one AS SELECT * FROM run; UPDATE one SET id = 5, uuid = 'z'; "
+		   "INSERT INTO run SELECT * FROM one");
+	for (int back = 0; back < 2; back++) {
+		q = (struct model_query){.run_id = MODEL_RUN_LAST - back};
+		assert_int_equal(load(f, &q, &m, &err), 0);
+		assert_int_equal(m.run.id, back ? 1 : 5);
+		model_free(&m);
+	}
 	fixture_sql(f, "DELETE FROM run");
 	q = (struct model_query){.run_id = MODEL_RUN_LAST};
 	assert_int_equal(load(f, &q, &m, &err), -ENOENT);

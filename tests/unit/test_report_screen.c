@@ -75,6 +75,17 @@ static void add_jobs(struct fixture *f)
 			id, id, id, id);
 }
 
+/* A service goes on after a watch: it has no run that could be shorter. */
+static void part_of_a_service(void **state)
+{
+	char *text;
+
+	fixture_sql(*state, "UPDATE job SET selector = 'cgroup: /a'");
+	text = golden_screen(*state, 3);
+	assert_non_null(strstr(text, "\n         without it the same work would take about "));
+	free(text);
+}
+
 /* Each job has its own summary; the rest of them is named. */
 static void several_jobs(void **state)
 {
@@ -188,6 +199,9 @@ static void commands_name_the_same_run(void **state)
 	free(again);
 	again = report_again(NULL, REPORT_RUN_LAST, NULL);
 	assert_string_equal(again, "");
+	free(again);
+	again = report_again(NULL, REPORT_RUN_LAST - 2, NULL);
+	assert_string_equal(again, " --run last-2");
 	free(again);
 }
 
@@ -312,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(no_limit, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(nothing_to_change, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(part_of_a_service, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(several_jobs, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(sliced, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(failed_start, golden_begin, teardown),

@@ -253,7 +253,7 @@ static void directories_are_exact(void **state)
 	top_moment_free(&m);
 }
 
-/* Of a directory of many small files, those without a row are one row. */
+/* The files of a zoomed directory that have no row are one row. */
 static void other_files_of_a_directory(void **state)
 {
 	struct top_ask ask = {.run_id = 1, .level = TOP_FILES, .at_ns = TOP_NEWEST, .directory = 1};

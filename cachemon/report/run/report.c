@@ -387,7 +387,9 @@ char *report_again(const char *db, int64_t run_id, const char *job)
 	out = text_begin(&b);
 	if (out && db)
 		fprintf(out, " --db %s", quoted_db);
-	if (out && run_id != REPORT_RUN_LAST)
+	if (out && run_id < REPORT_RUN_LAST)
+		fprintf(out, " --run last-%" PRId64, REPORT_RUN_LAST - run_id);
+	else if (out && run_id != REPORT_RUN_LAST)
 		fprintf(out, " --run %" PRId64, run_id);
 	if (out && job)
 		fprintf(out, " --job %s", quoted_job);

@@ -37,7 +37,7 @@ struct report_options {
 	const char *db;
 	bool default_db;	      /* db is the default one, which commands find without --db */
 	const struct db_image *image; /* read instead of db, which then only commands name */
-	int64_t run_id;		      /* or REPORT_RUN_LAST */
+	int64_t run_id;		      /* or REPORT_RUN_LAST, or that - N: N runs before it */
 	const char *job;	      /* NULL: all */
 	enum report_format format;
 	const char *out_path; /* a file that appears completely or not at all; NULL: to out */

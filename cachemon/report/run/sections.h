@@ -16,7 +16,8 @@ void sections_title(struct doc *d, const struct model *m, const char *verb);
 
 enum { SECTIONS_FIXES = 3 };
 
-/* What a screen leaves out to fit, each with all before it. Of several jobs each shows one less. */
+/* A screen that has to fit leaves these out, each value also those before it. Of several jobs each
+ * value shows one less. */
 enum screen_detail {
 	SCREEN_ALL,
 	SCREEN_NO_REASON, /* why measuring cost more than its budget */

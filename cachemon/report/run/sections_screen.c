@@ -100,6 +100,12 @@ static char *slurm_text(const struct model_job *job)
 	return ret;
 }
 
+/* A command, which the run began and ended with; else part of the time of something that runs. */
+static bool was_started(const struct model_job *job)
+{
+	return !strncmp(job->selector.data ?: "", "command: ", strlen("command: "));
+}
+
 enum head { HEAD_LEAST, HEAD_SCREEN, HEAD_WHOLE };
 
 /* The run's description: command, user, machine, time, limit. job: NULL: several different jobs. */
@@ -108,7 +114,7 @@ static void put_head(struct doc *d, const struct model *m, const struct model_jo
 {
 	static const struct bytes slurm = {"slurm", 5};
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);
-	bool started = job && !strncmp(job->selector.data ?: "", "command: ", strlen("command: "));
+	bool started = job && was_started(job);
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
@@ -133,6 +139,7 @@ static char *waiting_text(const struct model *m, const struct model_job *job)
 	struct opt_i64 stall = counts_get(&job->counts, C_stall_ns);
 	struct opt_i64 without = findings_without_waiting(m, job);
 	struct shown waited = show_least(show_ns(stall), job->counts.bounds & BOUND_ROW);
+	const char *what = was_started(job) ? "run" : "same work";
 	char *ret = NULL;
 
 	if (!stall.known)
@@ -145,11 +152,11 @@ static char *waiting_text(const struct model *m, const struct model_job *job)
 		text_print(
 			&ret,
 			"%s for the page cache, in all tasks together; shared evenly, without it "
-			"the run would take about %s",
-			waited.s, show_ns(without).s);
+			"the %s would take about %s",
+			waited.s, what, show_ns(without).s);
 	else
-		text_print(&ret, "%s for the page cache; without it the run would take about %s",
-			   waited.s, show_ns(without).s);
+		text_print(&ret, "%s for the page cache; without it the %s would take about %s",
+			   waited.s, what, show_ns(without).s);
 	return ret;
 }
 
