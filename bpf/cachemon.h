@@ -348,9 +348,8 @@ struct net_row {
 enum vfs_call { VFS_READ, VFS_WRITE, VFS_OPEN, VFS_MKDIR, VFS_RMDIR, VFS_UNLINK, VFS_NR };
 struct vfs_row {
 	__u64 calls[VFS_NR];
-	__u64 errors[VFS_NR]; /* of these calls */
-	__u64 read_bytes, written_bytes;
-	__u64 created; /* files that did not exist before their open */
+	__u64 errors[VFS_NR];	 /* of these calls */
+	__u64 did[VFS_OPEN + 1]; /* bytes read, bytes written, and files made by an open */
 };
 
 /* Those of them that reached a regular file on a disk or a server: by its device. The rest of the
@@ -360,8 +359,7 @@ struct vfs_device {
 	__u32 dev; /* as in struct file_key; 0: none */
 	__u32 pad;
 	__u64 calls[VFS_OPEN + 1];
-	__u64 read_bytes, written_bytes;
-	__u64 created;
+	__u64 did[VFS_OPEN + 1];
 };
 
 /* Facts of a whole job since the start of the run. */

@@ -55,8 +55,8 @@ struct shared {
 	volatile __u32 seeding;	     /* the job's processes are being found: parents are recorded */
 	volatile __u32 sweeping;     /* entries of the page state are being deleted */
 	volatile __u32 calibrating;  /* only the seeds are the job for now, whatever its kind */
-	volatile __u32 read_on;	     /* 0, or how often the per-read hook was attached, while it is
-				      * attached */
+	volatile __u32 read_on;	     /* 0, or how often the per-read hook was switched on, while it
+				      * counts */
 	volatile __u32 rings_unseen; /* the job waited for a ring while the hook was off */
 	volatile __u32 rows_used;    /* rows in use in the active generation */
 	volatile __u32 blocks_used;

@@ -14,21 +14,13 @@
 /* Limits of an answer; larger ones would take too long. */
 enum { ANSWER_KEYS_MAX = 64, OBJECTS_MAX = 64, CITED_MAX = 64 };
 
-const struct drop_text drop_reasons[DROP_NR] = {
-	[DROP_SHAPE] = {"shape", "does not follow the schema"},
-	[DROP_UNKNOWN_ID] = {"unknown_id", "cites what was not sent"},
-	[DROP_NO_EVIDENCE] = {"no_evidence", "cites nothing that was measured"},
-	[DROP_NUMBER] = {"number", "states a number outside a placeholder"},
-	[DROP_MARKUP] = {"markup", "contains markup, a link or an address"},
-	[DROP_COMMAND] = {"command", "contains a command"},
-	[DROP_CHARACTERS] = {"characters", "contains characters that cannot be shown"},
-	[DROP_LENGTH] = {"length", "is empty or too long"},
-	[DROP_ECHO] = {"echo", "repeats the instructions or speaks of them"},
-	[DROP_SEVERITY] = {"severity", "contradicts the severity of the rule"},
-	[DROP_TOO_MANY] = {"too_many", "exceeds the limit of 64 statements"},
-};
+#define X(id, name, text) {name, text},
+const struct drop_text drop_reasons[DROP_NR] = {DROP_REASONS(X)};
+#undef X
 
-#define FIND_TEXT(list, nr, text) FIND_KEY(list, nr, text, strlen(text))
+const char *const llm_confidence_names[] = {"low", "medium", "high"};
+
+#define FIND_TEXT(p, list, text) FIND_KEY(p, list, text, strlen(text))
 
 static const cJSON *item_of(const cJSON *o, const char *key)
 {
@@ -61,10 +53,9 @@ static bool has_shape(const cJSON *o)
 
 static bool take_confidence(const cJSON *o, struct llm_statement *s)
 {
-	static const char *const confidences[] = {"low", "medium", "high"};
 	size_t i = 0;
 
-	if (parse_enum(text_of(o, "confidence"), confidences, LLM_HIGH + 1, &i))
+	if (parse_enum(text_of(o, "confidence"), llm_confidence_names, LLM_HIGH + 1, &i))
 		return false;
 	s->confidence = (enum llm_confidence)i;
 	return true;
@@ -82,48 +73,44 @@ static bool take_about(const struct pack *p, const cJSON *o, struct llm_statemen
 {
 	const char *about = text_of(o, "about"), *action = text_of(o, "action");
 
-	s->about = FIND_TEXT(p->findings, p->nr_findings, about);
-	s->action = FIND_TEXT(p->actions, p->nr_actions, action);
+	s->about = FIND_TEXT(p, findings, about);
+	s->action = FIND_TEXT(p, actions, action);
 	return (s->about || !strcmp(about, "job")) &&
 	       (s->action ? !is_of_user(p, s->action) : !strcmp(action, "none"));
 }
 
-/* Adds the key if it is not in the list yet. */
-static void cite(const void **list, size_t *nr, const void *what)
+/* Adds what is not in the list yet. false: NULL. */
+static bool cite(const void **list, size_t *nr, const void *what)
 {
-	for (size_t i = 0; i < *nr; i++)
-		if (list[i] == what)
-			return;
-	list[(*nr)++] = what;
+	size_t i = 0;
+
+	while (what && i < *nr && list[i] != what)
+		i++;
+	if (what && i == *nr)
+		list[(*nr)++] = what;
+	return what;
 }
 
-static void cite_evidence(struct llm_statement *s, const struct pack_evidence *e)
+static bool cite_evidence(struct llm_statement *s, const struct pack_evidence *e)
 {
-	cite((const void **)s->evidence, &s->nr_evidence, e);
+	return cite((const void **)s->evidence, &s->nr_evidence, e);
 }
 
 static bool take_lists(const struct pack *p, const cJSON *o, struct llm_statement *s)
 {
 	const cJSON *item;
+	bool known = true;
 
 	cJSON_ArrayForEach(item, item_of(o, "evidence"))
 	{
-		const struct pack_evidence *e =
-			FIND_TEXT(p->evidence, p->nr_evidence, item->valuestring);
-
-		if (!e)
-			return false;
-		cite_evidence(s, e);
+		known &= cite_evidence(s, FIND_TEXT(p, evidence, item->valuestring));
 	}
 	cJSON_ArrayForEach(item, item_of(o, "notes"))
 	{
-		const struct pack_note *n = FIND_TEXT(p->notes, p->nr_notes, item->valuestring);
-
-		if (!n)
-			return false;
-		cite((const void **)s->notes, &s->nr_notes, n);
+		known &= cite((const void **)s->notes, &s->nr_notes,
+			      FIND_TEXT(p, notes, item->valuestring));
 	}
-	return true;
+	return known;
 }
 
 /* Placeholders and keys in the text are citations too. false: a key or an alias was not in the
@@ -135,14 +122,9 @@ static bool take_keys(const struct pack *p, const struct said *said, struct llm_
 
 	for (size_t i = 0; i < said->nr_filled; i++)
 		cite_evidence(s, said->filled[i]);
-	for (const char *at = said->plain; (at = marks_key(said->plain, at, &len)); at += len) {
-		const struct pack_evidence *e = FIND_KEY(p->evidence, p->nr_evidence, at, len);
-
-		if (e)
-			cite_evidence(s, e);
-		else if (!find_any(p, at, len))
+	for (const char *at = said->plain; (at = marks_key(said->plain, at, &len)); at += len)
+		if (!cite_evidence(s, FIND_KEY(p, evidence, at, len)) && !find_any(p, at, len))
 			return false;
-	}
 	for (const char *at = said->plain; (at = strchr(at, '{')); at++)
 		if (at[1] >= 'A' && at[1] <= 'Z' && at[2] >= '0' && at[2] <= '9')
 			return false;
@@ -237,8 +219,7 @@ static void take_ranking(const struct pack *pack, const cJSON *list, struct llm_
 	cJSON_ArrayForEach(item, list)
 	{
 		const char *key = cJSON_IsArray(list) ? cJSON_GetStringValue(item) : NULL;
-		const struct pack_finding *f =
-			key ? FIND_TEXT(pack->findings, pack->nr_findings, key) : NULL;
+		const struct pack_finding *f = key ? FIND_TEXT(pack, findings, key) : NULL;
 
 		if (f)
 			rank(c, f);

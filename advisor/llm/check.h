@@ -12,30 +12,33 @@
 #include "advisor/llm/redact.h"
 #include "cachemon/base/errtext.h"
 
-enum drop_reason {
-	DROP_SHAPE,	  /* not an object of the schema's keys and types */
-	DROP_UNKNOWN_ID,  /* cites a key that was not in the prompt */
-	DROP_NO_EVIDENCE, /* cites nothing that was measured */
-	DROP_NUMBER,	  /* has a number, in digits or words, outside a placeholder */
-	DROP_MARKUP,	  /* HTML, Markdown, links, addresses */
-	DROP_COMMAND,	  /* a shell command */
-	DROP_CHARACTERS,  /* control characters, foreign digits, direction marks */
-	DROP_LENGTH,	  /* empty, or longer than STATEMENT_MAX */
-	DROP_ECHO,	  /* repeats or mentions the prompt */
-	DROP_SEVERITY,	  /* claims another severity than the rule, or plays it down */
-	DROP_TOO_MANY,	  /* exceeds the first STATEMENTS_MAX */
-	DROP_NR
-};
+/* The name in JSON, and the text for people. */
+#define DROP_REASONS(X)                                                                            \
+	X(SHAPE, "shape", "does not follow the schema")                                            \
+	X(UNKNOWN_ID, "unknown_id", "cites what was not sent")                                     \
+	X(NO_EVIDENCE, "no_evidence", "cites nothing that was measured")                           \
+	X(NUMBER, "number", "states a number outside a placeholder")                               \
+	X(MARKUP, "markup", "contains markup, a link or an address")                               \
+	X(COMMAND, "command", "contains a command")                                                \
+	X(CHARACTERS, "characters", "contains characters that cannot be shown")                    \
+	X(LENGTH, "length", "is empty or too long")                                                \
+	X(ECHO, "echo", "repeats the instructions or speaks of them")                              \
+	X(SEVERITY, "severity", "contradicts the severity of the rule")                            \
+	X(TOO_MANY, "too_many", "exceeds the limit of 64 statements")
+
+#define X(id, name, text) DROP_##id,
+enum drop_reason { DROP_REASONS(X) DROP_NR };
+#undef X
 
 extern const struct drop_text {
-	const char *name; /* "unknown_id": for JSON */
-	const char *text; /* "cites what was not sent" */
+	const char *name, *text;
 } drop_reasons[DROP_NR];
 
 enum { STATEMENTS_MAX = 64, STATEMENT_MAX = 600 /* bytes */ };
 
 /* A model's confidence in a statement; a rule's confidence is separate. */
 enum llm_confidence { LLM_LOW, LLM_MEDIUM, LLM_HIGH };
+extern const char *const llm_confidence_names[LLM_HIGH + 1];
 
 struct llm_statement {
 	const struct pack_finding *about;      /* NULL: the job as a whole */

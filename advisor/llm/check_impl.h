@@ -24,7 +24,8 @@ struct said {
 /* said.c: finds a key in a list whose members begin with their key; NULL: it was not in the
  * prompt. */
 const void *find_key(const void *list, size_t nr, size_t size, const char *key, size_t len);
-#define FIND_KEY(list, nr, key, len) find_key(list, nr, sizeof((list)[0]), key, len)
+#define FIND_KEY(p, list, key, len)                                                                \
+	find_key((p)->list, (p)->nr_##list, sizeof((p)->list[0]), key, len)
 /* The key of anything in the prompt. */
 bool find_any(const struct pack *p, const char *key, size_t len);
 /* Whether a word with digits occurs verbatim in the trusted parts of the prompt. */
@@ -39,8 +40,6 @@ const char *marks_fill(const struct said *s, struct arena *a);
 /* The next key in a plain text, such as "E3", as a separate word at or after `at`; NULL: none. */
 const char *marks_key(const char *text, const char *at, size_t *ret_len);
 
-/* Whether a character is a letter, a digit or '_'. */
-bool word_char(char c);
 /* Letters and digits of a text as lowercase words, each surrounded by blanks; ret needs room for
  * three bytes more than the text. */
 void words_put(const char *text, char *ret);

@@ -8,11 +8,6 @@
 #include "advisor/llm/check_impl.h"
 #include "cachemon/base/cleanup.h"
 
-bool word_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 void words_put(const char *text, char *ret)
 {
 	*ret++ = ' ';

@@ -34,11 +34,6 @@ static void put_body(FILE *out, const char *body)
 	}
 }
 
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
 static int put_note(sqlite3 *db, const struct note *n, size_t i)
 {
 	struct text_builder b;
@@ -53,8 +48,8 @@ static int put_note(sqlite3 *db, const struct note *n, size_t i)
 	if (body)
 		sql = sqlite3_mprintf("INSERT INTO kb(rowid, title, keywords, action, body) "
 				      "VALUES (%d, '%q %q', '%q', '%q %q', '%q')",
-				      (int)i + 1, n->id, or_empty(n->title), or_empty(n->keywords),
-				      or_empty(n->precondition), or_empty(n->action), body);
+				      (int)i + 1, n->id, n->title ?: "", n->keywords ?: "",
+				      n->precondition ?: "", n->action ?: "", body);
 	rc = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 	sqlite3_free(sql);
 	return rc;
@@ -105,13 +100,12 @@ int kb_open(const struct rule_set *set, const char *notes_dir,
 	    struct errtext *err)
 {
 	struct kb *kb = calloc(1, sizeof(*kb));
-	int e = kb ? 0 : -ENOMEM;
+	int e;
 
-	if (!e)
+	if (kb)
 		kb->notes = arena_alloc(&kb->arena,
 					(set->nr_notes + KB_USER_NOTES_MAX) * sizeof(*kb->notes));
-	if (!e && !kb->notes)
-		e = -ENOMEM;
+	e = kb && kb->notes ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < set->nr_notes; i++)
 		kb->notes[kb->nr_notes++].note = set->notes[i];
 	if (!e && notes_dir)
@@ -203,7 +197,7 @@ static int search_like_own(struct kb *kb, const size_t *own, size_t nr, struct c
 
 	for (size_t i = 0; i < nr && !e; i++) {
 		const struct note *n = &kb->notes[own[i]].note;
-		char *like = sqlite3_mprintf("%s %s", n->title, n->keywords ? n->keywords : "");
+		char *like = sqlite3_mprintf("%s %s", n->title, n->keywords ?: "");
 
 		e = like ? search(kb, like, weight_words / (double)nr, c, err) : -ENOMEM;
 		sqlite3_free(like);

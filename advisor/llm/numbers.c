@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
+#include "advisor/llm/redact_path.h"
 
 static const char numbers[] =
 	" zero nil naught nought two three four five six seven eight nine ten eleven twelve "
@@ -54,7 +55,7 @@ static size_t word_len(const char *at)
 {
 	size_t n = 0;
 
-	while (word_char(at[n]))
+	while (redact_path_word(at[n]))
 		n++;
 	return n;
 }
@@ -76,19 +77,18 @@ static size_t with_section(const char *at, size_t len)
 static size_t name_at(const struct pack *p, const char *at)
 {
 	size_t word = word_len(at), joined = 0;
-	size_t lens[4];
 
-	while (word_char(at[joined]) || (at[joined] && strchr("./-", at[joined])))
+	while (redact_path_word(at[joined]) || (at[joined] && strchr("./-", at[joined])))
 		joined++;
 	while (joined && strchr("./-", at[joined - 1]))
 		joined--;
-	lens[0] = with_section(at, joined);
-	lens[1] = joined;
-	lens[2] = with_section(at, word);
-	lens[3] = word;
-	for (int i = 0; i < 4; i++)
-		if (has_digit(at, lens[i]) && find_term(p, at, lens[i]))
-			return lens[i];
+	for (int i = 0; i < 4; i++) {
+		size_t len = i < 2 ? joined : word;
+
+		len = i % 2 ? len : with_section(at, len);
+		if (has_digit(at, len) && find_term(p, at, len))
+			return len;
+	}
 	return 0;
 }
 
@@ -99,14 +99,14 @@ static size_t is_unit(const char *text, const char *unit)
 	bool rate = !strcmp(unit + n, "/s");
 
 	if (!strcmp(unit, "%") && !strncasecmp(text, "percent", 7))
-		return word_char(text[7]) ? 0 : 7;
+		return redact_path_word(text[7]) ? 0 : 7;
 	if (!n || strncasecmp(text, unit, n) != 0)
 		return 0;
 	if (rate && !strncasecmp(text + n, " per second", 11))
 		n += 11;
 	else if (rate)
 		n = strncasecmp(text + n, "/s", 2) == 0 ? n + 2 : 0;
-	return n && (*unit == '%' || !word_char(text[n])) ? n : 0;
+	return n && (*unit == '%' || !redact_path_word(text[n])) ? n : 0;
 }
 
 /* The unit that is shown with a value; "": none. */
@@ -130,7 +130,7 @@ static bool is_clear_before(const char *text, const char *at)
 
 	if (front == '-') /* a range of two placeholders */
 		return at - 1 > text && at[-2] == MARK_PLACEHOLDER;
-	return !word_char(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
+	return !redact_path_word(front) && front != MARK_ALIAS && !strchr("+.,/#~'", front);
 }
 
 /* Text that changes the value when it follows: letters, digits, signs. "B+" is another grade,
@@ -210,7 +210,8 @@ bool numbers_hold(const struct pack *p, const struct said *s)
 		used = 1;
 		if (isalpha((unsigned char)*at) || *at == '_')
 			used = take_word(p, at);
-		else if (*at == '/' && (at == s->plain || !word_char(at[-1])) && name_at(p, at))
+		else if (*at == '/' && (at == s->plain || !redact_path_word(at[-1])) &&
+			 name_at(p, at))
 			used = name_at(p, at); /* a path as a whole */
 		if (!used)
 			return false;

@@ -68,8 +68,7 @@ static void put_finding(FILE *out, const struct pack *p, const struct pack_findi
 static void put_findings(FILE *out, const struct pack *p)
 {
 	fputs("\n# Findings, most gain first: key | id | severity | confidence | of | what | "
-	      "evidence "
-	      "| action\n",
+	      "evidence | action\n",
 	      out);
 	for (size_t i = 0; i < p->nr_findings; i++)
 		put_finding(out, p, &p->findings[i]);
@@ -117,11 +116,10 @@ static char *user_text(const struct pack *p)
 
 static char *system_text(const struct pack *p)
 {
-	char *text = NULL;
+	char *text;
 
-	if (asprintf(&text, "%s%s%s", embedded_prompt("system"), p->question ? "\n" : "",
-		     p->question ? embedded_prompt("question") : "") < 0)
-		return NULL;
+	text_print(&text, "%s%s%s", embedded_prompt("system"), p->question ? "\n" : "",
+		   p->question ? embedded_prompt("question") : "");
 	return text;
 }
 

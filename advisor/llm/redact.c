@@ -37,11 +37,8 @@ struct redact {
 	size_t nr, room;
 	struct key *keys; /* sorted by bytes */
 	size_t nr_keys, room_keys;
-	struct {
-		uint32_t *names; /* by number, from 1; NO_NAME: the number is free */
-		size_t nr, room;
-	} aliases[NAME_NR];
-	struct bytes *texts; /* public texts */
+	uint32_t numbers[NAME_NR]; /* the last of each kind */
+	struct bytes *texts;	   /* public texts */
 	size_t nr_texts, room_texts;
 };
 
@@ -105,8 +102,6 @@ void redact_free(struct redact *r)
 {
 	if (!r)
 		return;
-	for (int i = 0; i < NAME_NR; i++)
-		free(r->aliases[i].names);
 	arena_free(&r->arena);
 	free(r->keys);
 	free(r->texts);
@@ -228,19 +223,11 @@ static void give_number(struct redact *r, uint32_t name)
 	struct name *n = &r->names[name];
 
 	while (!n->number) {
-		size_t number = r->aliases[n->kind].nr;
+		uint32_t number = ++r->numbers[n->kind];
 		char alias[32];
-		bool taken;
 
-		if (vec_reserve(r->aliases[n->kind].names, r->aliases[n->kind].room, number + 1)) {
-			r->arena.failed = true;
-			return;
-		}
-		snprintf(alias, sizeof(alias), "<%s-%zu>", kinds[n->kind], number + 1);
-		taken = is_taken(r, alias);
-		r->aliases[n->kind].names[number] = taken ? NO_NAME : name;
-		r->aliases[n->kind].nr++;
-		n->number = taken ? 0 : (uint32_t)number + 1;
+		snprintf(alias, sizeof(alias), "<%s-%u>", kinds[n->kind], number);
+		n->number = is_taken(r, alias) ? 0 : number;
 	}
 }
 
@@ -268,13 +255,14 @@ static uint32_t alias_at(const struct redact *r, const char *text, size_t len, s
 {
 	enum name_kind kind = NAME_NR;
 	size_t number = 0, used = parse_alias(text, &kind, &number);
-	uint32_t name;
+	uint32_t name = 0;
 	const struct name *n;
 
-	if (!used || used > len || number > r->aliases[kind].nr)
+	if (!used || used > len || number > r->numbers[kind])
 		return NO_NAME;
-	name = r->aliases[kind].names[number - 1];
-	if (name == NO_NAME)
+	while (name < r->nr && (r->names[name].kind != kind || r->names[name].number != number))
+		name++;
+	if (name == r->nr)
 		return NO_NAME;
 	n = &r->names[name];
 	if (len - used >= n->ending &&
@@ -448,11 +436,8 @@ const char *redact_restore(const struct redact *r, struct arena *a, const char *
 {
 	size_t len = strlen(text), used = 0;
 	struct text_builder b;
-	FILE *out;
+	FILE *out = text_begin(&b);
 
-	if (!r->on)
-		return arena_bytes(a, text, len).data;
-	out = text_begin(&b);
 	for (size_t at = 0; out && at < len; at += used) {
 		uint32_t name = alias_at(r, text + at, len - at, &used);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advisor/llm/check_impl.h"
+#include "advisor/llm/redact_path.h"
 #include "cachemon/base/escape.h"
 
 /*
@@ -59,36 +60,23 @@ static char quote_of(const char *text, size_t len, size_t at)
 
 bool clean_text(const char *text, size_t len, struct said *ret)
 {
-	size_t shown = 0, plain = 0, used;
+	char *shown = ret->text, *plain = ret->plain;
 
-	for (size_t at = 0; at < len; at += used) {
-		const char *sign;
+	for (size_t at = 0, used; at < len; at += used) {
 		uint32_t c = 0;
-		char letter;
+		char letter[2] = "";
+		const char *sign, *as;
 
 		used = escape_decode(text + at, len - at, &c);
-		if (!used || c < ' ' || c == 0x7f)
-			return false;
-		if (c < 0x80) {
-			ret->text[shown++] = ret->plain[plain++] = quote_of(text, len, at);
-			continue;
-		}
+		letter[0] = c < 0x80 ? quote_of(text, len, at) : plain_letter(c);
 		sign = sign_of(c);
-		if (sign) {
-			memcpy(ret->text + shown, sign, strlen(sign));
-			memcpy(ret->plain + plain, sign, strlen(sign));
-			shown += strlen(sign);
-			plain += strlen(sign);
-			continue;
-		}
-		letter = plain_letter(c);
-		if (!letter)
+		as = sign ?: letter;
+		if (!used || c < ' ' || c == 0x7f || !*as)
 			return false;
-		memcpy(ret->text + shown, text + at, used);
-		shown += used;
-		ret->plain[plain++] = letter;
+		plain = stpcpy(plain, as);
+		shown = sign || c < 0x80 ? stpcpy(shown, as) : mempcpy(shown, text + at, used);
 	}
-	ret->text[shown] = ret->plain[plain] = '\0';
+	*shown = *plain = '\0';
 	return true;
 }
 
@@ -98,8 +86,7 @@ static size_t placeholder_at(const struct pack *p, const char *text,
 {
 	const char *end = *text == '{' ? strchr(text, '}') : NULL;
 
-	*ret = end ? FIND_KEY(p->evidence, p->nr_evidence, text + 1, (size_t)(end - text) - 1)
-		   : NULL;
+	*ret = end ? FIND_KEY(p, evidence, text + 1, (size_t)(end - text) - 1) : NULL;
 	return *ret ? (size_t)(end - text) + 1 : 0;
 }
 
@@ -152,8 +139,8 @@ const char *marks_key(const char *text, const char *at, size_t *ret_len)
 	for (; *at; at++) {
 		size_t n = 1 + strspn(at + 1, "0123456789");
 
-		if (!strchr("EFNA", *at) || n == 1 || word_char(at[n]) ||
-		    (at > text && word_char(at[-1])))
+		if (!strchr("EFNA", *at) || n == 1 || redact_path_word(at[n]) ||
+		    (at > text && redact_path_word(at[-1])))
 			continue;
 		*ret_len = n;
 		return at;
@@ -178,17 +165,14 @@ _Static_assert(!offsetof(struct pack_evidence, key) && !offsetof(struct pack_fin
 
 bool find_any(const struct pack *p, const char *key, size_t len)
 {
-	return FIND_KEY(p->evidence, p->nr_evidence, key, len) ||
-	       FIND_KEY(p->findings, p->nr_findings, key, len) ||
-	       FIND_KEY(p->notes, p->nr_notes, key, len) ||
-	       FIND_KEY(p->actions, p->nr_actions, key, len);
+	return FIND_KEY(p, evidence, key, len) || FIND_KEY(p, findings, key, len) ||
+	       FIND_KEY(p, notes, key, len) || FIND_KEY(p, actions, key, len);
 }
 
 /* Characters that continue a word: "6.12" is not a word of "6.12.9", nor "x1" of "/data/x1". */
 static bool goes_on(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c & 0x80) || (c && strchr("_/-", c));
+	return redact_path_word(c) || (c & 0x80) || (c && strchr("/-", c));
 }
 
 static bool has_term(const char *text, const char *term, size_t len)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "cachemon/base/clock.h"
 #include "cachemon/db/db_open.h"
 
 /* Steps between two calls of the progress handler. A step of a site's rule may take 0.2 s. */
@@ -117,23 +117,15 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	return SQLITE_DENY;
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t spent_ns(const struct guard *g)
 {
-	return now_ns(CLOCK_THREAD_CPUTIME_ID) - g->began_cpu_ns;
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - g->began_cpu_ns;
 }
 
 /* Reading the CPU clock is a system call, so it is skipped during the first milliseconds. */
 static bool is_late(struct guard *g)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
+	uint64_t now = clock_read_ns(CLOCK_MONOTONIC_COARSE);
 
 	if (now == g->looked_ns)
 		return false;
@@ -282,7 +274,7 @@ int guard_enter(struct guard *g, sqlite3 *db, uint64_t steps, struct guard_budge
 
 	*g = (struct guard){.budget = budget,
 			    .steps_left = steps,
-			    .began_cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
+			    .began_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID)};
 	if (sqlite3_exec(db, warm, NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
 	    (budget && replace_printf(db) != SQLITE_OK))

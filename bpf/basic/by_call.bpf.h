@@ -8,7 +8,8 @@
 
 #include "bpf/state/live.bpf.h"
 
-/* A hook that cannot be attached twice has a flag that switches it on. */
+/* The flag says when the hook is on: attaching takes too long, and some hooks cannot be attached
+ * twice. */
 static __always_inline struct live *live_reads(void)
 {
 	if (!shared.read_on)

@@ -9,9 +9,11 @@
 
 #include "bpf/state/live.bpf.h"
 
-/* NULL before the start. */
+/* NULL before the start and while the hook is off (as in read_tp.bpf.c). */
 static __always_inline struct live *live_reads(void)
 {
+	if (!shared.read_on)
+		return NULL;
 	return live_now();
 }
 

@@ -55,32 +55,12 @@ static __always_inline struct vfs_device *vfs_device_of(struct job_row *job, __u
 	return NULL;
 }
 
-static __always_inline void vfs_charge_device(struct job_row *job, __u32 call, long ret,
-					      struct file *file)
-{
-	__u32 dev = call <= VFS_OPEN && file ? vfs_dev(file) : 0;
-	struct vfs_device *d = dev ? vfs_device_of(job, dev) : NULL;
-
-	if (!d)
-		return;
-	if (call == VFS_READ)
-		d->calls[VFS_READ]++;
-	else if (call == VFS_WRITE)
-		d->calls[VFS_WRITE]++;
-	else
-		d->calls[VFS_OPEN]++;
-	if (call == VFS_OPEN)
-		d->created += !!(READ(file, f_mode) & FMODE_CREATED);
-	else if (ret > 0 && call == VFS_READ)
-		d->read_bytes += ret;
-	else if (ret > 0)
-		d->written_bytes += ret;
-}
-
 /* file: of a read or write. */
 static __always_inline int vfs_charge(struct live *l, __u32 call, long ret, struct file *file)
 {
-	__u32 slot = own_slot(l->s.job);
+	__u32 slot = own_slot(l->s.job), dev;
+	__u64 did = ret > 0 ? ret : 0;
+	struct vfs_device *device;
 	struct job_row *job;
 
 	if (l->s.job == JOB_OTHERS || call >= VFS_NR || vfs_is_interrupted(ret))
@@ -88,18 +68,22 @@ static __always_inline int vfs_charge(struct live *l, __u32 call, long ret, stru
 	job = bpf_map_lookup_elem(&jobs, &slot);
 	if (!job)
 		return 0;
-	if (call == VFS_OPEN && ret >= 0)
-		file = file_of_fd(CAST(task_struct, l->task), (__u32)ret);
+	if (call == VFS_OPEN) {
+		file = ret < 0 ? NULL : file_of_fd(CAST(task_struct, l->task), (__u32)ret);
+		did = file && READ(file, f_mode) & FMODE_CREATED;
+	}
 	job->vfs.calls[call]++;
 	if (ret < 0)
 		job->vfs.errors[call]++;
-	else if (call == VFS_READ)
-		job->vfs.read_bytes += ret;
-	else if (call == VFS_WRITE)
-		job->vfs.written_bytes += ret;
-	else if (call == VFS_OPEN && file)
-		job->vfs.created += !!(READ(file, f_mode) & FMODE_CREATED);
-	vfs_charge_device(job, call, ret, file);
+	if (call > VFS_OPEN)
+		return 0;
+	job->vfs.did[call] += did;
+	dev = file ? vfs_dev(file) : 0;
+	device = dev ? vfs_device_of(job, dev) : NULL;
+	if (device) {
+		device->calls[call]++;
+		device->did[call] += did;
+	}
 	return 0;
 }
 

@@ -37,14 +37,7 @@ struct {
 	__uint(max_entries, NR_ROWS);
 	__type(key, struct file_row_key);
 	__type(value, struct file_row);
-} rows_a SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_ROWS);
-	__type(key, struct file_row_key);
-	__type(value, struct file_row);
-} rows_b SEC(".maps");
+} rows_a SEC(".maps"), rows_b SEC(".maps");
 
 /* In front of the rows, one per file and CPU: plain additions instead of a lookup and atomic
  * ones. Each generation has its own, so that they are emptied while no program writes them. */
@@ -77,14 +70,7 @@ struct {
 	__uint(max_entries, NR_EVICTORS);
 	__type(key, struct evictor_key);
 	__type(value, __u64);
-} evictors_a SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_EVICTORS);
-	__type(key, struct evictor_key);
-	__type(value, __u64);
-} evictors_b SEC(".maps");
+} evictors_a SEC(".maps"), evictors_b SEC(".maps");
 
 /* Each CPU's last note, in front of these maps; one per generation. */
 struct {
@@ -109,14 +95,7 @@ struct {
 	__uint(max_entries, NR_PROCESSES);
 	__type(key, __u32);
 	__type(value, struct process_row);
-} processes_a SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_PROCESSES);
-	__type(key, __u32);
-	__type(value, struct process_row);
-} processes_b SEC(".maps");
+} processes_a SEC(".maps"), processes_b SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -145,14 +124,7 @@ struct {
 	__uint(max_entries, NR_WAITS);
 	__type(key, struct file_key);
 	__type(value, struct wait_row);
-} waits_a SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, NR_WAITS);
-	__type(key, struct file_key);
-	__type(value, struct wait_row);
-} waits_b SEC(".maps");
+} waits_a SEC(".maps"), waits_b SEC(".maps");
 
 /* Names that were sent already. It is a cache, so an LRU may drop a name, which is then sent
  * again. */

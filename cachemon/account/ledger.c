@@ -137,7 +137,9 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 	filesystems_describe(l, s->filesystems, s->nr_filesystems);
 	files_finish(l);
 	directories_finish(l);
-	l->law_error += (uint64_t)llabs(s->law_error_pages);
+	/* Checks the law twice: by the counters, and at the end against the page state. */
+	l->law_error += (uint64_t)llabs(counters_law_error(&l->jobs[JOB_WATCHED].last)) +
+			(uint64_t)llabs(s->unsettled_error_pages);
 }
 
 const struct ledger_job *ledger_job(const struct ledger *l, unsigned int slot)

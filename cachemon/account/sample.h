@@ -178,9 +178,8 @@ struct sample {
 	bool file_sums_wait; /* with no_file_rows: keep it for a later interval, or the end */
 	struct loss_counts losses;
 	int64_t recursion_misses; /* as reported by capture/probe_set; -1: unknown */
-	int64_t law_error_pages;  /* 0 if the conservation law held in this interval */
 	/* In the last sample: the pages with an open fate in the page state, minus those in the
-	 * counters. */
+	 * counters; of all jobs together. */
 	int64_t unsettled_error_pages;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock for intervals and costs. */
+/* The clocks of the kernel, in nanoseconds; clock_now_ns() is the one for intervals and costs. */
 #ifndef CLOCK_H
 #define CLOCK_H
 
@@ -7,13 +7,18 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC: cannot be set. */
+static inline uint64_t clock_read_ns(clockid_t which)
+{
+	struct timespec t = {0};
+
+	clock_gettime(which, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Cannot be set. */
 static inline uint64_t clock_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 /* CPU time of this process. */

@@ -68,13 +68,13 @@ void probe_set_start(struct probe_set *set)
 {
 	set->skel->bss->shared.direct_ends = direct_ends(set->plan);
 	probe_set_misses_begin(set);
+	/* Earlier records of io_uring reads are void. */
+	if (probe_set_reads_on(set))
+		set->skel->bss->shared.read_on = ++set->reads_on_nr;
 	/* Even: generation a. 0 means not started. */
 	set->skel->bss->shared.epoch = 2;
 	close_tallies(set);
 	set->started = true;
-	/* Earlier records of io_uring reads are void. */
-	if (probe_set_reads_on(set))
-		set->skel->bss->shared.read_on = ++set->reads_on_nr;
 }
 
 void probe_set_stop(struct probe_set *set)
@@ -169,6 +169,9 @@ int probe_set_reads(struct probe_set *set, bool on)
 		return r;
 	}
 	skel->bss->shared.read_on = 0;
+	/* Even after the link is closed, a tally would count once it is attached again. */
+	if (set->started)
+		probe_set_move_epoch(set, 2);
 	set->reads_on = false;
 	if (!reads_stay(set))
 		probe_set_close_link(set, ROLE_READ);

@@ -320,11 +320,12 @@ static int unsettled_take(struct sampler *s, bool last, int64_t *ret_error)
 		s->slots[slot].unsettled += s->slots[slot].rest[C_resident_unused];
 	for (size_t i = 0; i < s->nr_files; i++)
 		s->slots[s->files[i].job].unsettled += s->files[i].c[C_resident_unused];
-	for (uint32_t slot = 1; slot < s->nr_slots; slot++)
-		if (s->slots[slot].state == SLOT_USED)
-			unsettled += s->slots[slot].unsettled;
 	if (!last)
 		return 0;
+	/* The pages of a job that ends with this sample are still in the page state. */
+	for (uint32_t slot = 1; slot < s->nr_slots; slot++)
+		if (s->slots[slot].state == SLOT_USED || s->slots[slot].state == SLOT_LAST)
+			unsettled += s->slots[slot].unsettled;
 	r = probe_set_count_outstanding(s->set, &pages);
 	if (!r)
 		*ret_error = (int64_t)pages - unsettled;

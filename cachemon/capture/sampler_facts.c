@@ -15,24 +15,17 @@ static int job_rows_read(struct sampler *s, uint32_t slot, struct job_row *rows)
 	return bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.jobs), &slot, rows) ? -errno : 0;
 }
 
-static void activity_add(struct activity *sum, const struct activity *w)
+/* Both consist of 64-bit counts. */
+static void counts_add(void *sum, const void *counts, size_t bytes)
 {
-	sum->wchar_bytes += w->wchar_bytes;
-	sum->runqueue_ns += w->runqueue_ns;
-	sum->switches_voluntary += w->switches_voluntary;
-	sum->switches_forced += w->switches_forced;
+	uint64_t *to = sum;
+	const uint64_t *from = counts;
+
+	for (size_t i = 0; i < bytes / sizeof(*to); i++)
+		to[i] += from[i];
 }
 
-static void vfs_add(struct vfs_row *sum, const struct vfs_row *w)
-{
-	for (int call = 0; call < VFS_NR; call++) {
-		sum->calls[call] += w->calls[call];
-		sum->errors[call] += w->errors[call];
-	}
-	sum->read_bytes += w->read_bytes;
-	sum->written_bytes += w->written_bytes;
-	sum->created += w->created;
-}
+#define COUNTS_ADD(sum, counts) counts_add(&(sum), &(counts), sizeof(sum))
 
 static void vfs_device_add(struct vfs_device sum[VFS_DEVICES], const struct vfs_device *w)
 {
@@ -43,11 +36,8 @@ static void vfs_device_add(struct vfs_device sum[VFS_DEVICES], const struct vfs_
 	if (!w->dev || to == sum + VFS_DEVICES)
 		return;
 	to->dev = w->dev;
-	for (int call = 0; call <= VFS_OPEN; call++)
-		to->calls[call] += w->calls[call];
-	to->read_bytes += w->read_bytes;
-	to->written_bytes += w->written_bytes;
-	to->created += w->created;
+	COUNTS_ADD(to->calls, w->calls);
+	COUNTS_ADD(to->did, w->did);
 }
 
 static void job_sum(const struct sampler *s, struct sample_job *job)
@@ -56,21 +46,19 @@ static void job_sum(const struct sampler *s, struct sample_job *job)
 
 	*job = (struct sample_job){};
 	for (unsigned int cpu = 0; cpu < s->set->nr_cpus; cpu++) {
-		job->cpu_ns += s->job_rows[cpu].cpu_ns;
-		job->rchar_bytes += s->job_rows[cpu].rchar_bytes;
-		job->syscr_calls += s->job_rows[cpu].syscr_calls;
-		job->processes += s->job_rows[cpu].processes;
-		alive += s->job_rows[cpu].alive;
-		for (int b = 0; b < WAIT_BUCKETS; b++)
-			job->sleeps[b] += s->job_rows[cpu].sleeps[b];
-		activity_add(&job->activity, &s->job_rows[cpu].activity);
-		for (int kind = 0; kind < NET_NR; kind++) {
-			job->net[kind].sent_bytes += s->job_rows[cpu].net[kind].sent_bytes;
-			job->net[kind].received_bytes += s->job_rows[cpu].net[kind].received_bytes;
-		}
-		vfs_add(&job->vfs, &s->job_rows[cpu].vfs);
+		const struct job_row *row = &s->job_rows[cpu];
+
+		job->cpu_ns += row->cpu_ns;
+		job->rchar_bytes += row->rchar_bytes;
+		job->syscr_calls += row->syscr_calls;
+		job->processes += row->processes;
+		alive += row->alive;
+		COUNTS_ADD(job->sleeps, row->sleeps);
+		COUNTS_ADD(job->activity, row->activity);
+		COUNTS_ADD(job->net, row->net);
+		COUNTS_ADD(job->vfs, row->vfs);
 		for (int i = 0; i < VFS_DEVICES; i++)
-			vfs_device_add(job->vfs_of, &s->job_rows[cpu].vfs_of[i]);
+			vfs_device_add(job->vfs_of, &row->vfs_of[i]);
 	}
 	job->alive = alive > 0 ? alive : 0;
 }
@@ -98,7 +86,7 @@ static int job_take(struct sampler *s, uint32_t slot)
 	job->cpu_ns += running.cpu_ns;
 	job->rchar_bytes += running.rchar_bytes;
 	job->syscr_calls += running.syscr_calls;
-	activity_add(&job->activity, &running.activity);
+	COUNTS_ADD(job->activity, running.activity);
 	for (int i = 0; i < VFS_DEVICES && job->vfs_of[i].dev; i++)
 		fs_table_see(s->filesystems, job->vfs_of[i].dev, NULL);
 	return r;

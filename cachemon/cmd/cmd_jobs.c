@@ -273,13 +273,11 @@ static int fetch_job(const struct options *o, struct errtext *err)
 
 static int begin_job(const struct options *o, struct node_hook *h, struct errtext *err)
 {
-	struct node_reply reply;
-
 	if (o->has_uid)
 		h->request.uid = (int64_t)o->uid;
 	strcpy(h->request.name, o->name ?: "");
 	strcpy(h->request.partition, o->partition ?: "");
-	return node_hook_ask(h, NODE_BEGIN, &reply, err);
+	return node_hook_ask(h, NODE_BEGIN, NULL, err);
 }
 
 static int end_job(struct node_hook *h, struct errtext *err)

@@ -14,16 +14,17 @@
 #include "cachemon/cmd/usage.h"
 #include "cachemon/wording/answer.h"
 
-static error_t take_text(struct llm_args *o, int key, const char *arg, struct argp_state *state)
+static error_t take_text(struct llm_args *o, int key, char *arg, struct argp_state *state)
 {
 	size_t i = (size_t)key - OPT_LLM_URL;
-	bool is_text = i < LLM_TEXTS_NR;
 
-	if (!is_text && key != OPT_LLM_NOTES)
+	if (key == OPT_LLM_NOTES)
+		o->notes = usage_value(state, "--notes", arg);
+	else if (i < LLM_TEXTS_NR)
+		*(const char **)((char *)&o->config + llm_texts[i].offset) =
+			usage_value(state, llm_texts[i].option, arg);
+	else
 		return ARGP_ERR_UNKNOWN;
-	if (!*arg)
-		usage_error(state, "%s needs a value", is_text ? llm_texts[i].option : "--notes");
-	*(is_text ? (const char **)((char *)&o->config + llm_texts[i].offset) : &o->notes) = arg;
 	o->given = true;
 	return 0;
 }
@@ -183,14 +184,13 @@ error_t llm_report_parse(int key, char *arg, struct argp_state *state)
 static int put_words(void *arg, struct model *m, struct errtext *err)
 {
 	struct llm_args *o = arg;
-	struct errtext why = {0};
 	const char *line;
-	int e = word_model(m, &o->how, &o->wording, &why);
+	int e = word_model(m, &o->how, &o->wording, err);
 
 	if (e == -ENOMEM)
-		return errtext_set(err, e, "%s", why.text);
+		return e;
 	if (e) {
-		cmd_say(why.text);
+		cmd_say(err->text);
 		return 0;
 	}
 	m->wording = &o->wording;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "cachemon/access/access.h"
+#include "cachemon/base/clock.h"
 #include "cachemon/base/order.h"
 
 #define PAGES 256
@@ -41,14 +42,6 @@ struct worker {
 	unsigned int at; /* next of the scattered pages */
 	char *buf;	 /* one page, aligned */
 };
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 double quiet_quarter(double *v, int nr)
 {
@@ -73,12 +66,12 @@ static double cached_reads(struct worker *w)
 	double v[BLOCKS];
 
 	for (int b = 0; b < BLOCKS; b++) {
-		uint64_t start = cpu_ns();
+		uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		for (int i = 0; i < BLOCK_READS; i++)
 			if (!read_page(w, w->fd, scattered(w)))
 				return -1;
-		v[b] = (double)(cpu_ns() - start) / BLOCK_READS;
+		v[b] = (double)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start) / BLOCK_READS;
 	}
 	return quiet_quarter(v, BLOCKS);
 }
@@ -88,11 +81,11 @@ static double system_calls(void)
 	double v[BLOCKS];
 
 	for (int b = 0; b < BLOCKS; b++) {
-		uint64_t start = cpu_ns();
+		uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 		for (int i = 0; i < BLOCK_SYSCALLS; i++)
 			syscall(SYS_getppid);
-		v[b] = (double)(cpu_ns() - start) / BLOCK_SYSCALLS;
+		v[b] = (double)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - start) / BLOCK_SYSCALLS;
 	}
 	return quiet_quarter(v, BLOCKS);
 }

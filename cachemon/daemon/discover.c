@@ -291,11 +291,6 @@ void discover_birth(void *arg, const struct birth *b)
 /* Lines NUMBER:CONTROLLERS:PATH. */
 static int read_hierarchies(struct discover *d)
 {
-	static const char *const controllers[CGROUP_KINDS] = {
-		[CGROUP_V1_MEMORY] = "memory", [CGROUP_V1_FREEZER] = "freezer",
-		[CGROUP_V1_CPUSET] = "cpuset", [CGROUP_V1_CPUACCT] = "cpuacct",
-		[CGROUP_V1_PIDS] = "pids",
-	};
 	_cleanup_free_ char *text = NULL;
 	char *rest = NULL, *end;
 	size_t len;
@@ -313,7 +308,8 @@ static int read_hierarchies(struct discover *d)
 		*end = '\0';
 		d->highest = number > d->highest ? number : d->highest;
 		for (enum cgroup_kind kind = CGROUP_V2; kind < CGROUP_KINDS; kind++)
-			if (kind == CGROUP_V2 ? !*of : mountinfo_has_option(of, controllers[kind]))
+			if (kind == CGROUP_V2 ? !*of
+					      : mountinfo_has_option(of, cgroup_controllers[kind]))
 				d->hierarchies[kind] = number;
 	}
 	return err;

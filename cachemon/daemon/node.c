@@ -118,17 +118,9 @@ void node_job_free(struct job *j)
 	memset(j, 0, sizeof(*j));
 }
 
-static uint64_t now_realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void clock_begin(struct job *j)
 {
-	j->started_ns = now_realtime_ns();
+	j->started_ns = clock_read_ns(CLOCK_REALTIME);
 	j->start_ns = j->last_ns = clock_now_ns();
 }
 
@@ -309,7 +301,7 @@ static int keep_policy(struct node *n, struct errtext *err)
 	if (!n->retention)
 		return 0;
 	r = retention_work(n->retention, n->anchor,
-			   retention_now(&n->ages, now_realtime_ns(), monotonic_ns),
+			   retention_now(&n->ages, clock_read_ns(CLOCK_REALTIME), monotonic_ns),
 			   monotonic_ns + n->o.interval_ns / 10, err);
 	/* Another program writes; the next interval is soon enough. */
 	return r == -EBUSY ? 0 : r;

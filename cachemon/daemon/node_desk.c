@@ -37,6 +37,9 @@ struct seen_job {
 typedef bool job_fn(void *arg, const struct seen_job *row);
 
 #define JOB_KEY "j.kind || ':' || j.external_id || coalesce('.' || j.step, '')"
+/* Users know containers and pods by names, which one after another may have. Names of Slurm's jobs
+ * are any text of any user, so they name no job. */
+#define IS_NAME "j.kind IN ('container', 'pod') AND j.kind || ':' || j.job_name = ?1"
 
 static struct seen_job row_of(sqlite3_stmt *stmt)
 {
@@ -52,15 +55,16 @@ static struct seen_job row_of(sqlite3_stmt *stmt)
 	};
 }
 
-/* The jobs that the peer may see: those that run, then the newest. job: NULL: all of them. */
+/* The jobs that the peer may see: those that run, then the newest. job: NULL: all of
+ * them; a job by its identity comes before those of this name. */
 static int each_job(const struct node_desk *d, const struct node_peer *peer, const char *job,
 		    job_fn *fn, void *arg)
 {
 	static const char sql[] =
 		"SELECT " JOB_KEY ", coalesce(j.job_name, j.name), r.user, r.state, r.id, "
 		"r.started_ns, j.uid FROM job j JOIN run r ON r.id = j.run_id WHERE j.slot = 1 "
-		"AND j.kind IS NOT NULL AND (?1 IS NULL OR " JOB_KEY " = ?1) "
-		"ORDER BY r.state = 'open' DESC, r.id DESC";
+		"AND j.kind IS NOT NULL AND (?1 IS NULL OR " JOB_KEY " = ?1 OR (" IS_NAME ")) "
+		"ORDER BY " JOB_KEY " = ?1 DESC, r.state = 'open' DESC, r.id DESC";
 	sqlite3_stmt *stmt = NULL;
 	bool more = true;
 	sqlite3 *db;
@@ -258,25 +262,17 @@ static void say_totals(const struct node_desk *d, const struct node_peer *peer, 
 	}
 }
 
-/* Users do not pay for what else the machine does. */
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* since < 0: all of its rows. *ret_fd stays if there are no newer ones. */
+/* Users do not pay for what else the machine does. since < 0: all of its rows. *ret_fd stays if
+ * there are no newer ones. */
 static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int64_t since, int *ret_fd,
 		    uint64_t *ret_cpu_ns, struct errtext *err)
 {
-	uint64_t from_ns = cpu_now_ns();
+	uint64_t from_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct errtext why;
 	int fd = -1, r = since < 0 ? store_copy_run(d->db, run_id, &fd, &why)
 				   : store_copy_new(d->db, run_id, since, &fd, &why);
 
-	*ret_cpu_ns = cpu_now_ns() - from_ns;
+	*ret_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns;
 	snapshots_pay(d->snapshots, uid, *ret_cpu_ns, clock_now_ns());
 	if (!r && fd >= 0)
 		r = snapshots_add(d->snapshots, uid, fd, ret_fd);
@@ -336,7 +332,7 @@ static void sample_job(struct node_desk *d, const struct node_peer *peer, const 
 static void read_rows(struct node_desk *d, const struct node_peer *peer,
 		      const struct node_request *request, struct node_answer *ret)
 {
-	uint64_t from_ns = cpu_now_ns(), retry_s, copied_ns = 0;
+	uint64_t from_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), retry_s, copied_ns = 0;
 	struct errtext err;
 
 	if (peer->uid &&
@@ -351,7 +347,8 @@ static void read_rows(struct node_desk *d, const struct node_peer *peer,
 	else
 		copied_ns = give_snapshot(d, peer, request, ret);
 	if (peer->uid)
-		snapshots_pay_read(d->snapshots, peer->uid, cpu_now_ns() - from_ns - copied_ns,
+		snapshots_pay_read(d->snapshots, peer->uid,
+				   clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns - copied_ns,
 				   clock_now_ns());
 }
 

@@ -29,8 +29,10 @@ int node_hook_ask(struct node_hook *h, enum node_verb verb, struct node_reply *r
 {
 	uint64_t now_ns = clock_now_ns();
 	char text[NODE_MESSAGE_MAX + 1];
+	struct node_reply unused;
 	int e;
 
+	ret = ret ?: &unused;
 	h->request.verb = verb;
 	if (now_ns >= h->until_ns)
 		return errtext_set(err, -ETIMEDOUT, "no answer from the daemon in time");

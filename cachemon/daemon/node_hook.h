@@ -19,7 +19,7 @@ struct node_hook {
 
 /* The time begins now. 0 or -ENAMETOOLONG. */
 int node_hook_init(struct node_hook *h, const char *socket, const char *job, unsigned int wait_ms);
-/* As node_client_ask(), without a descriptor. */
+/* As node_client_ask(), without a descriptor. ret NULL: only whether it agrees. */
 int node_hook_ask(struct node_hook *h, enum node_verb verb, struct node_reply *ret,
 		  struct errtext *err);
 /* Whether the daemon itself refused: for example, the job is not watched. */

@@ -199,13 +199,10 @@ static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
 			(struct opt_i64){(int64_t)vfs->calls[call], is_known};
 		facts[METRICS_VFS_ERRORS + call] =
 			(struct opt_i64){(int64_t)vfs->errors[call], is_known};
+		if (call <= VFS_OPEN)
+			facts[METRICS_VFS_READ_BYTES + call] =
+				(struct opt_i64){(int64_t)vfs->did[call], is_known};
 	}
-	facts[METRICS_VFS_READ_BYTES] =
-		(struct opt_i64){(int64_t)vfs->read_bytes, vfs_known(plan, VFS_READ)};
-	facts[METRICS_VFS_WRITTEN_BYTES] =
-		(struct opt_i64){(int64_t)vfs->written_bytes, vfs_known(plan, VFS_WRITE)};
-	facts[METRICS_VFS_CREATED] =
-		(struct opt_i64){(int64_t)vfs->created, vfs_known(plan, VFS_OPEN)};
 }
 
 static const char *mount_of(const struct sample *sample, uint32_t dev)
@@ -224,19 +221,16 @@ static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_
 	size_t nr = 0;
 
 	for (int i = 0; i < VFS_DEVICES && of[i].dev; i++) {
-		struct vfs_row row = {.read_bytes = of[i].read_bytes,
-				      .written_bytes = of[i].written_bytes,
-				      .created = of[i].created};
-		struct opt_i64 facts[METRICS_FACTS] = {};
-
-		memcpy(row.calls, of[i].calls, sizeof(of[i].calls));
-		take_vfs(plan, &row, facts);
 		ret[nr].mount = mount_of(sample, of[i].dev);
 		counts_of(known, &(struct counters){}, &ret[nr].counts);
-		for (int call = 0; call <= VFS_OPEN; call++)
-			ret[nr].facts[METRICS_VFS_CALLS + call] = facts[METRICS_VFS_CALLS + call];
-		for (int fact = METRICS_VFS_READ_BYTES; fact <= METRICS_VFS_CREATED; fact++)
-			ret[nr].facts[fact] = facts[fact];
+		for (int call = 0; call <= VFS_OPEN; call++) {
+			bool is_known = vfs_known(plan, call);
+
+			ret[nr].facts[METRICS_VFS_CALLS + call] =
+				(struct opt_i64){(int64_t)of[i].calls[call], is_known};
+			ret[nr].facts[METRICS_VFS_READ_BYTES + call] =
+				(struct opt_i64){(int64_t)of[i].did[call], is_known};
+		}
 		nr++;
 	}
 	return nr;

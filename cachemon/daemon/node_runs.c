@@ -41,8 +41,6 @@ static int describe(struct node *n, struct job *j, struct errtext *err)
 
 static void complete_sample(struct node *n, struct job *j, struct sample *s)
 {
-	struct counters sum = {};
-
 	s->start_ns = j->last_ns - j->start_ns;
 	s->duration_ns = s->end_ns - j->last_ns;
 	s->read_on_ns = s->duration_ns;
@@ -59,10 +57,6 @@ static void complete_sample(struct node *n, struct job *j, struct sample *s)
 		s->cost.part_ns[i] = -1;
 	if (j->machine)
 		s->machine = machine_facts_take(j->machine, s->filesystems, s->nr_filesystems);
-	for (size_t i = 0; i < s->nr_files; i++)
-		counters_add(&sum, s->files[i].c);
-	counters_add(&sum, s->rest[JOB_WATCHED]);
-	s->law_error_pages = llabs(counters_law_error(&sum));
 	ledger_apply(j->ledger, s);
 	s->passes.nr = 0;
 	passes_take(&s->passes, j->ledger, n->caps.page_size);

@@ -289,23 +289,6 @@ int db_read_copy(const struct db_image *image, const char *name, sqlite3 **ret_d
 			ret_db, err);
 }
 
-/* Each table of the part, which has the same columns. */
-static int add_tables(sqlite3 *db)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(
-		db,
-		"SELECT format('INSERT OR REPLACE INTO main.\"%w\" SELECT * FROM part.\"%w\"', "
-		"name, name) FROM part.sqlite_schema "
-		"WHERE type = 'table' AND name NOT GLOB 'sqlite_*'",
-		-1, &stmt, NULL);
-
-	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		rc = sqlite3_exec(db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 static int add_part(sqlite3 *db, const struct db_image *part)
 {
 	sqlite3_int64 bytes = (sqlite3_int64)part->bytes;
@@ -315,7 +298,10 @@ static int add_part(sqlite3 *db, const struct db_image *part)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = add_tables(db);
+		/* Each table of the part has the same columns. */
+		rc = rows_run(db, "SELECT format('INSERT OR REPLACE INTO main.\"%w\" "
+				  "SELECT * FROM part.\"%w\"', name, name) FROM part.sqlite_schema "
+				  "WHERE type = 'table' AND name NOT GLOB 'sqlite_*'");
 	return rc == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : rc;
 }
 

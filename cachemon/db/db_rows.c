@@ -61,6 +61,17 @@ int rows_first(sqlite3 *db, const char *sql, int64_t *ret)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+int rows_run(sqlite3 *db, const char *query)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, query, -1, &stmt, NULL);
+
+	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		rc = sqlite3_exec(db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 size_t rows_total(sqlite3 *db, const char *sql, int64_t param)
 {
 	struct arena no_texts = {0};

@@ -31,6 +31,8 @@ int rows_finish(struct rows *r);
 
 /* The first number of the first row; *ret stays unchanged without a row. SQLite code. */
 int rows_first(sqlite3 *db, const char *sql, int64_t *ret);
+/* Runs each text that the query gives. SQLite code. */
+int rows_run(sqlite3 *db, const char *query);
 /* The number of rows, by a query with at most one parameter; 0 if it fails: rows_next_of() then
  * finds a surplus row. */
 size_t rows_total(sqlite3 *db, const char *sql, int64_t param);

@@ -17,7 +17,7 @@
 /* Deeper than any cgroup tree in use; the kernel bounds v2 by cgroup.max.depth. */
 enum { DEPTH_MAX = 64 };
 
-static const char *const controllers[CGROUP_KINDS] = {
+const char *const cgroup_controllers[CGROUP_KINDS] = {
 	[CGROUP_V1_MEMORY] = "memory", [CGROUP_V1_FREEZER] = "freezer",
 	[CGROUP_V1_CPUSET] = "cpuset", [CGROUP_V1_CPUACCT] = "cpuacct",
 	[CGROUP_V1_PIDS] = "pids",
@@ -28,7 +28,7 @@ static bool is_kind(const struct mount *m, enum cgroup_kind kind)
 	if (kind == CGROUP_V2)
 		return strcmp(m->fstype, "cgroup2") == 0;
 	return strcmp(m->fstype, "cgroup") == 0 &&
-	       mountinfo_has_option(m->options, controllers[kind]);
+	       mountinfo_has_option(m->options, cgroup_controllers[kind]);
 }
 
 /* CGROUP_KINDS: another v1 controller. A v1 mount may have several. */

@@ -28,6 +28,8 @@ enum cgroup_kind {
 	CGROUP_KINDS,
 };
 
+extern const char *const cgroup_controllers[CGROUP_KINDS]; /* "memory"; of v2: NULL */
+
 struct cgroup_ref {
 	enum cgroup_kind kind;
 	uint64_t id; /* kernfs id = inode of the directory, unique in its hierarchy */

@@ -105,7 +105,6 @@ int slurm_spank_init(spank_t sp, int ac, char *av[])
 /* Before the job has a cgroup. Its name is not known here. */
 int slurm_spank_job_prolog(spank_t sp, int ac, char *av[])
 {
-	struct node_reply reply;
 	struct node_hook h;
 	struct errtext err;
 	uid_t uid;
@@ -115,7 +114,7 @@ int slurm_spank_job_prolog(spank_t sp, int ac, char *av[])
 	if (spank_get_item(sp, S_JOB_UID, &uid) == ESPANK_SUCCESS)
 		h.request.uid = uid;
 	take_name(h.request.partition, getenv("SLURM_JOB_PARTITION"));
-	if (node_hook_ask(&h, NODE_BEGIN, &reply, &err))
+	if (node_hook_ask(&h, NODE_BEGIN, NULL, &err))
 		slurm_error("cachemon: %s is not announced: %s", h.request.job, err.text);
 	return ESPANK_SUCCESS;
 }
@@ -149,7 +148,6 @@ static bool has_name_of_job(spank_t sp, uint32_t step)
 int slurm_spank_init_post_opt(spank_t sp, int ac, char *av[])
 {
 	char name[NODE_NAME_MAX + 1];
-	struct node_reply reply;
 	struct node_hook h;
 	struct errtext err;
 	uint32_t step;
@@ -161,7 +159,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char *av[])
 	if (has_name_of_job(sp, step) &&
 	    spank_getenv(sp, "SLURM_JOB_NAME", name, sizeof(name)) == ESPANK_SUCCESS)
 		take_name(h.request.name, name);
-	e = node_hook_ask(&h, NODE_BEGIN, &reply, &err);
+	e = node_hook_ask(&h, NODE_BEGIN, NULL, &err);
 	/* Refused: its run has begun, by another step. */
 	if (e && !node_hook_refused(e))
 		slurm_debug("cachemon: a step of %s is not announced: %s", h.request.job, err.text);
@@ -252,14 +250,13 @@ static void start_report(spank_t sp, int ac, char *av[], const char *socket)
 
 int slurm_spank_job_epilog(spank_t sp, int ac, char *av[])
 {
-	struct node_reply reply;
 	struct node_hook h;
 	struct errtext err;
 	int e;
 
 	if (about_job(sp, ac, av, &h))
 		return ESPANK_SUCCESS;
-	e = node_hook_ask(&h, NODE_END, &reply, &err);
+	e = node_hook_ask(&h, NODE_END, NULL, &err);
 	/* The prolog has complained about a daemon that is not there. */
 	if (e && !node_hook_refused(e))
 		slurm_debug("cachemon: the end of %s is not reported: %s", h.request.job, err.text);

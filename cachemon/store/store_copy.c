@@ -16,23 +16,6 @@
 #include "cachemon/db/db_rows.h"
 #include "cachemon/store/store_impl.h"
 
-/* The same tables, by their own texts: "CREATE TABLE run (…". */
-static int copy_schema(sqlite3 *db)
-{
-	sqlite3_stmt *stmt = NULL;
-	int rc = sqlite3_prepare_v2(
-		db,
-		"SELECT format('CREATE %s copy.%s', upper(type), "
-		"substr(sql, length('CREATE ' || type || ' ') + 1)) "
-		"FROM main.sqlite_schema WHERE name NOT GLOB 'sqlite_*' ORDER BY rowid",
-		-1, &stmt, NULL);
-
-	while (!rc && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-		rc = sqlite3_exec(db, (const char *)sqlite3_column_text(stmt, 0), NULL, NULL, NULL);
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
-}
-
 static int copy_pragma(sqlite3 *db, const char *name)
 {
 	char sql[64];
@@ -89,7 +72,11 @@ static int copy_part(sqlite3 *db, const char *which, int64_t run_id, int64_t aft
 static int copy_run(sqlite3 *db, int64_t run_id, int64_t after, int64_t *ret_found)
 {
 	char which[64];
-	int rc = copy_schema(db);
+	/* The same tables, by their own texts: "CREATE TABLE run (…". */
+	int rc = rows_run(db,
+			  "SELECT format('CREATE %s copy.%s', upper(type), "
+			  "substr(sql, length('CREATE ' || type || ' ') + 1)) "
+			  "FROM main.sqlite_schema WHERE name NOT GLOB 'sqlite_*' ORDER BY rowid");
 
 	if (!rc)
 		rc = copy_pragma(db, "application_id");

@@ -210,6 +210,36 @@ static bool make_rest(const struct top_moment *m, const struct file_set *set, co
 	return counts_any(&ret->counts);
 }
 
+/* The files of a directory without a row of their own: its sum without the others. No name: there
+ * are none, or the directory has no row. */
+static int make_directory_rest(sqlite3 *db, struct top_moment *m, const struct file_set *files,
+			       int64_t directory, struct top_row *ret_rest, struct errtext *err)
+{
+	struct file_set sums = {0};
+	struct top_row *sum;
+	const char *name;
+	int ret = load_counts(db, m, &of_directories, &sums, err);
+
+	*ret_rest = (struct top_row){.lead = "", .last = true};
+	sum = ret ? NULL : find_row(sums.rows, sums.nr, directory);
+	if (!sum)
+		return ret;
+	ret = name_directories(db, m, &(struct file_set){.rows = sum, .nr = 1}, err);
+	for (size_t i = 0; i < files->nr; i++)
+		if (files->directories[i] == directory)
+			counts_subtract(&sum->counts, &files->rows[i].counts);
+	if (ret || !sum->name.data || !counts_any(&sum->counts))
+		return ret;
+	/* The view shortens a long name at its beginning. */
+	name = arena_print(&m->arena, "%.*s/[all other files]", (int)sum->name.len, sum->name.data);
+	if (!name)
+		return model_no_memory(err);
+	ret_rest->name = (struct bytes){name, strlen(name)};
+	ret_rest->counts = sum->counts;
+	top_counts_finish(m, &ret_rest->counts, bounds_of_row(&m->model.run));
+	return 0;
+}
+
 static int load_set(sqlite3 *db, struct top_moment *m, bool exact, struct file_set *set,
 		    struct errtext *err)
 {
@@ -227,13 +257,13 @@ static const char *rest_name(const struct top_moment *m, const struct file_set *
 	return !set->nr && file_rows_given_up(m) ? "[rows not recorded]" : "[all other files]";
 }
 
-int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
+int top_rows_load(sqlite3 *db, enum top_level level, int64_t directory, struct top_moment *m,
 		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err)
 {
 	bool exact = level == TOP_DIRECTORIES && m->has_directories;
 	struct file_set set = {0};
 	unsigned int bounds = bounds_of_row(&m->model.run);
-	struct top_row rest = {0}, *rows;
+	struct top_row rest = {0}, inside = {0}, *rows;
 	bool has_rest;
 	int ret = load_set(db, m, exact, &set, err);
 
@@ -247,19 +277,23 @@ int top_rows_load(sqlite3 *db, enum top_level level, struct top_moment *m,
 	}
 	if (level == TOP_DIRECTORIES)
 		ret = name_directories(db, m, &set, err);
-	rows = arena_alloc(&m->arena, (set.nr + 1) * sizeof(*rows));
+	else if (directory && m->has_directories)
+		ret = make_directory_rest(db, m, &set, directory, &inside, err);
+	rows = arena_alloc(&m->arena, (set.nr + 2) * sizeof(*rows));
 	if (!rows || ret)
 		return ret ? ret : model_no_memory(err);
 	if (set.nr)
 		memcpy(rows, set.rows, set.nr * sizeof(*rows));
 	for (size_t i = 0; i < set.nr; i++)
 		top_counts_finish(m, &rows[i].counts, bounds);
+	if (inside.name.data)
+		rows[set.nr++] = inside;
 	if (has_rest) {
 		top_counts_finish(m, &rest.counts, bounds_of_totals(&m->model.run));
-		rows[set.nr] = rest;
+		rows[set.nr++] = rest;
 	}
 	*ret_rows = rows;
-	*ret_nr = set.nr + has_rest;
+	*ret_nr = set.nr;
 	return 0;
 }
 

@@ -276,12 +276,12 @@ static bool most_is_rest(const struct top_moment *m)
 
 static int load_side(sqlite3 *db, enum top_level level, struct top_moment *m, struct errtext *err)
 {
-	int ret = top_rows_load(db, TOP_FILES, m, &m->files, &m->nr_files, err);
+	int ret = top_rows_load(db, TOP_FILES, 0, m, &m->files, &m->nr_files, err);
 
 	m->files_level = TOP_FILES;
 	if (!ret && level == TOP_JOBS && m->has_directories && most_is_rest(m)) {
 		m->files_level = TOP_DIRECTORIES;
-		ret = top_rows_load(db, TOP_DIRECTORIES, m, &m->files, &m->nr_files, err);
+		ret = top_rows_load(db, TOP_DIRECTORIES, 0, m, &m->files, &m->nr_files, err);
 	}
 	if (!ret)
 		ret = top_processes_load(db, m, &m->processes, &m->nr_processes, err);
@@ -306,7 +306,7 @@ static int load_all(sqlite3 *db, const struct top_ask *ask, struct top_moment *m
 	if (!ret && ask->level == TOP_PROCESSES && m->nr_window)
 		ret = top_processes_load(db, m, &m->rows, &m->nr_rows, err);
 	else if (!ret && ask->level > TOP_JOBS && m->nr_window)
-		ret = top_rows_load(db, ask->level, m, &m->rows, &m->nr_rows, err);
+		ret = top_rows_load(db, ask->level, ask->directory, m, &m->rows, &m->nr_rows, err);
 	if (!ret && ask->files && m->nr_window)
 		ret = load_side(db, ask->level, m, err);
 	if (ret)

@@ -69,7 +69,9 @@ struct top_ask {
 	enum top_level level;
 	int64_t at_ns; /* or TOP_NEWEST */
 	int steps;
-	bool files; /* also load files and processes, whatever the level */
+	bool files;	   /* also load files and processes, whatever the level */
+	int64_t directory; /* for the level of files: the one whose other files have a row; 0: none
+			    */
 };
 
 struct sqlite3;
@@ -105,8 +107,9 @@ void top_counts_take(const struct top_moment *m, const struct top_interval *i, s
  * affect them. */
 void top_counts_finish(const struct top_moment *m, struct counts *c, unsigned int bounds);
 
-/* Directories or files, and the rest without a row. */
-int top_rows_load(struct sqlite3 *db, enum top_level level, struct top_moment *m,
+/* Directories or files, and the rest without a row; of files also the rest of that directory,
+ * unless it is 0. */
+int top_rows_load(struct sqlite3 *db, enum top_level level, int64_t directory, struct top_moment *m,
 		  struct top_row **ret_rows, size_t *ret_nr, struct errtext *err);
 
 /* Processes that waited, and the rest of the job's waiting. */

@@ -106,7 +106,7 @@ static int load_series(struct top_session *s, struct errtext *err)
 static bool same_moment(const struct top_ask *a, const struct top_ask *b)
 {
 	return a->run_id == b->run_id && a->level == b->level && a->at_ns == b->at_ns &&
-	       a->steps == b->steps && a->files == b->files;
+	       a->steps == b->steps && a->files == b->files && a->directory == b->directory;
 }
 
 static int read_moment(struct top_session *s, const struct top_ask *wanted, int64_t version,
@@ -138,7 +138,8 @@ static int load_view(struct top_session *s, struct errtext *err)
 				 .level = s->view.level,
 				 .at_ns = s->view.at_ns,
 				 .steps = s->view.steps,
-				 .files = top_view_with_files(&s->view)};
+				 .files = top_view_with_files(&s->view),
+				 .directory = top_view_directory(&s->view)};
 	int64_t version = version_now(s);
 	struct top_frame frame;
 	int ret = 0;

@@ -49,6 +49,7 @@ enum { TOP_TYPED_MAX = 255, TOP_NEWEST = -1, TOP_NO_ROW = -1, TOP_NO_RUN = -1 };
 struct top_zoom {
 	enum top_level level;
 	int64_t run_id;
+	int64_t id; /* of the item */
 	size_t cursor;
 	char filter[TOP_TYPED_MAX + 1]; /* before it */
 	char into[TOP_TYPED_MAX + 1];	/* filter set by it */
@@ -115,6 +116,8 @@ struct top_view top_view_new(void);
 enum top_column top_view_order(const struct top_view *v);
 /* Files and processes are shown with the rows of this level, sorted by waiting time. */
 bool top_view_with_files(const struct top_view *v);
+/* The directory that was zoomed into; 0: none. */
+int64_t top_view_directory(const struct top_view *v);
 /* Whether the viewer wants to leave. */
 bool top_view_key(struct top_view *v, uint32_t key, const struct top_around *around);
 /* A name of a column, as for --sort; -EINVAL. */

@@ -32,6 +32,13 @@ bool top_view_with_files(const struct top_view *v)
 	return v->level == TOP_JOBS || (v->wide && v->level == TOP_DIRECTORIES);
 }
 
+int64_t top_view_directory(const struct top_view *v)
+{
+	const struct top_zoom *z = v->nr_zooms ? &v->zooms[v->nr_zooms - 1] : NULL;
+
+	return z && z->level == TOP_DIRECTORIES && v->level == TOP_FILES ? z->id : 0;
+}
+
 int top_view_sort(struct top_view *v, const char *name)
 {
 	for (enum top_column c = 0; c < TOP_NR_COLUMNS; c++) {
@@ -99,8 +106,10 @@ static void zoom_in(struct top_view *v, const struct top_around *around)
 		return;
 	}
 	z = &v->zooms[v->nr_zooms++];
-	*z = (struct top_zoom){
-		.level = v->level, .run_id = around->run_id, .cursor = around->cursor};
+	*z = (struct top_zoom){.level = v->level,
+			       .run_id = around->run_id,
+			       .id = around->cursor_id,
+			       .cursor = around->cursor};
 	strcpy(z->filter, v->filter);
 	if (directory)
 		snprintf(z->into, sizeof(z->into), "%s/", around->cursor_name);

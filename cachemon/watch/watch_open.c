@@ -138,10 +138,7 @@ static void plan_references(struct watch_run *run)
 
 void watch_clock_begin(struct watch_run *run)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	run->started_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	run->started_ns = clock_read_ns(CLOCK_REALTIME);
 	run->start_ns = run->last_ns = run->hook_since_ns = clock_now_ns();
 }
 

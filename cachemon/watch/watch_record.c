@@ -52,19 +52,6 @@ int watch_describe(struct watch_run *run, struct errtext *err)
 	return r;
 }
 
-void watch_account(struct watch_run *run, struct sample *s)
-{
-	struct counters sum = {};
-
-	for (size_t i = 0; i < s->nr_files; i++)
-		if (s->files[i].job == JOB_WATCHED)
-			counters_add(&sum, s->files[i].c);
-	counters_add(&sum, s->rest[JOB_WATCHED]);
-	/* Checks the law twice: by the counters, and at the end against the page state. */
-	s->law_error_pages = llabs(counters_law_error(&sum)) + llabs(s->unsettled_error_pages);
-	run->samples++;
-}
-
 /* Only the per-read hook shows the reason for a wait in io_uring_enter(); while it is off, a
  * wait for a socket looks like one for a read. */
 static void judge_stalls(struct watch_run *run)

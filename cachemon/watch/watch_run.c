@@ -232,7 +232,7 @@ int watch_run_sample(struct watch_run *run, bool last)
 	sampler_references(run->sampler, last, &s);
 	if (run->machine)
 		s.machine = machine_facts_take(run->machine, s.filesystems, s.nr_filesystems);
-	watch_account(run, &s);
+	run->samples++;
 	watch_slices_sample(run, &s, on);
 	watch_cost_take(run, &s);
 	s.shed = run->shed_list;

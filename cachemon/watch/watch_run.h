@@ -115,8 +115,6 @@ void watch_clock_begin(struct watch_run *run);
 
 /* Gives the store the command and what is measured. */
 int watch_describe(struct watch_run *run, struct errtext *err);
-/* Completes a sample with what only the run knows. */
-void watch_account(struct watch_run *run, struct sample *s);
 void watch_write(struct watch_run *run, const struct sample *s);
 void watch_take_figures(struct watch_run *run, const struct sample *s);
 

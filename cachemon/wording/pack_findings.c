@@ -8,14 +8,12 @@ enum { ACTION_BYTES = 110 };
 
 static const char *subject_of(struct packer *k, const struct finding *f)
 {
-	const char *subject = f->subject.data ? f->subject.data : "without a name";
-
-	return f->kind == SUBJECT_JOB
-		       ? "job"
-		       : packer_text(k,
-				     packer_format(k, "%s %.*s", subject_names[f->kind],
-						   (int)f->subject.len, subject),
-				     0);
+	if (f->kind == SUBJECT_JOB)
+		return "job";
+	return packer_text(k,
+			   packer_format(k, "%s %s", subject_names[f->kind],
+					 f->subject.data ?: "without a name"),
+			   0);
 }
 
 static void put_evidence(struct packer *k, const struct finding *f, struct pack_finding *to)
@@ -105,14 +103,12 @@ static const char *cgroup_version(const struct bytes *at)
 int pack_notes(struct packer *k, struct errtext *err)
 {
 	const struct model_job *job = k->job;
-	const struct bytes *kernel = &k->from->model->run.kernel;
 	const char **types = arena_alloc(&k->p->arena, (job->nr_filesystems + 1) * sizeof(*types));
 	const char *ids[64], *words = "";
 	struct kb_hit hits[LLM_NOTES_MAX];
 	struct kb_facts facts = {
 		.filesystems = types,
-		.kernel = packer_format(k, "%.*s", (int)kernel->len,
-					kernel->data ? kernel->data : ""),
+		.kernel = k->from->model->run.kernel.data,
 		.cgroup = cgroup_version(&job->limit_at),
 	};
 	struct kb_query query = {.findings = ids,
@@ -127,9 +123,7 @@ int pack_notes(struct packer *k, struct errtext *err)
 		return 0;
 	for (size_t i = 0; types && i < job->nr_filesystems; i++)
 		if (job->filesystems[i].type.len)
-			types[facts.nr_filesystems++] =
-				packer_format(k, "%.*s", (int)job->filesystems[i].type.len,
-					      job->filesystems[i].type.data);
+			types[facts.nr_filesystems++] = job->filesystems[i].type.data;
 	for (size_t i = 0; i < k->p->nr_findings; i++) {
 		words = packer_format(k, "%s%s\n", words, k->p->findings[i].title);
 		if (i < sizeof(ids) / sizeof(ids[0]))

@@ -101,8 +101,8 @@ void pack_of_job(struct packer *k)
 		    "the measuring", "");
 }
 
-/* For bytes that may be absent, for "%.*s". */
-#define TEXT(b) (int)(b).len, (b).data ? (b).data : ""
+/* Bytes that may be absent. */
+#define TEXT(b) ((b).data ?: "")
 
 void pack_facts(struct packer *k)
 {
@@ -111,10 +111,10 @@ void pack_facts(struct packer *k)
 	const struct model_job *job = k->job;
 	struct range r;
 
-	packer_fact(k, "kernel %.*s, %.*s, memory %s, a page is %s", TEXT(run->kernel),
-		    TEXT(run->arch), show_bytes(run->memory_bytes, false).s,
+	packer_fact(k, "kernel %s, %s, memory %s, a page is %s", TEXT(run->kernel), TEXT(run->arch),
+		    show_bytes(run->memory_bytes, false).s,
 		    show_bytes(run->page_size_bytes, false).s);
-	packer_fact(k, "measured at level %.*s%s", TEXT(run->level),
+	packer_fact(k, "measured at level %s%s", TEXT(run->level),
 		    run->sliced.known && run->sliced.value ? ", by samples" : "");
 	/* Results that the figures of the job do not show. */
 	if (counts_mapped(&job->counts, job->processes))
@@ -126,10 +126,10 @@ void pack_facts(struct packer *k)
 				    estimate_name(e), r.low.value, r.high.value);
 	for (size_t i = 0; i < job->nr_filesystems && i < 4; i++)
 		if (job->filesystems[i].type.data)
-			packer_fact(k, "filesystem %.*s: %.*s", TEXT(job->filesystems[i].type),
+			packer_fact(k, "filesystem %s: %s", TEXT(job->filesystems[i].type),
 				    TEXT(job->filesystems[i].cover));
 	for (size_t i = 0; i < m->nr_unmeasured && i < 6; i++)
-		packer_fact(k, "not measured: %.*s: %.*s", TEXT(m->unmeasured[i].counter),
+		packer_fact(k, "not measured: %s: %s", TEXT(m->unmeasured[i].counter),
 			    TEXT(m->unmeasured[i].reason));
 }
 
@@ -141,11 +141,16 @@ static struct shown at_time(int64_t ns)
 	return show_ns((struct opt_i64){ns, true});
 }
 
+static struct opt_f64 real(double v)
+{
+	return (struct opt_f64){v, isfinite(v)};
+}
+
 static void put_series(struct packer *k, const struct series_metric *m, const char *what,
 		       double value, const char *unit, const char *scope)
 {
-	packer_real(k, packer_format(k, "%s.%s", what, m->name),
-		    (struct opt_f64){value, isfinite(value)}, unit ? unit : m->unit, scope, "");
+	packer_real(k, packer_format(k, "%s.%s", what, m->name), real(value), unit ? unit : m->unit,
+		    scope, "");
 }
 
 static void put_change(struct packer *k, const struct series_change *c)
@@ -176,8 +181,8 @@ static void put_link(struct packer *k, const struct series_link *l)
 				    : packer_format(k, "%s and %s move together; rank correlation",
 						    l->a->title, l->b->title);
 
-	packer_real(k, packer_format(k, "correlation.%s.%s", l->a->name, l->b->name),
-		    (struct opt_f64){l->rho, isfinite(l->rho)}, "", how, "");
+	packer_real(k, packer_format(k, "correlation.%s.%s", l->a->name, l->b->name), real(l->rho),
+		    "", how, "");
 }
 
 static void put_history(struct packer *k, const struct series_history *h)
@@ -210,11 +215,6 @@ void pack_of_series(struct packer *k)
 static const char COMPUTED[] = "computed";
 static const char CACHE[] =
 	"a cache for this job alone; pages brought by readahead count as missed";
-
-static struct opt_f64 real(double v)
-{
-	return (struct opt_f64){v, isfinite(v)};
-}
 
 /* The hit ratio of a cache of this size. */
 static void put_size(struct packer *k, const struct job_curve *c, const char *name, double pages)

@@ -57,23 +57,9 @@ static struct shown of_unit(const char *value, const char *unit)
 	return with_unit(value, unit);
 }
 
-/* The qualifiers that a sentence must keep. */
-static const char *before(const char *quality)
-{
-	static const char *const words[][2] = {
-		{"at most", "at most "},
-		{"at least", "at least "},
-		{"estimated", "about "},
-	};
-
-	for (size_t i = 0; quality && i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(quality, words[i][0]))
-			return words[i][1];
-	return "";
-}
-
 const char *pack_shown(struct packer *k, const struct pack_evidence *e)
 {
+	const char *quality = e->quality ?: "", *before;
 	size_t len = strlen(e->unit);
 	bool rate = len >= 3 && len < 24 && !strcmp(e->unit + len - 2, "/s");
 	char unit[24];
@@ -91,7 +77,9 @@ const char *pack_shown(struct packer *k, const struct pack_evidence *e)
 		s = with_unit(e->value, e->unit);
 		rate = false;
 	}
-	return packer_format(k, "%s%s%s", before(e->quality), s.s, rate ? "/s" : "");
+	/* The qualifiers that a sentence must keep: "at most", "at least". */
+	before = strcmp(quality, "estimated") ? strncmp(quality, "at ", 3) ? "" : quality : "about";
+	return packer_format(k, "%s%s%s%s", before, *before ? " " : "", s.s, rate ? "/s" : "");
 }
 
 static void name_bytes(struct redact *names, enum name_kind kind, const struct bytes *b)
@@ -208,8 +196,8 @@ void packer_add(struct packer *k, const struct pack_evidence *from)
 	if (p->nr_evidence == PACK_EVIDENCE_MAX)
 		return;
 	e.key = packer_format(k, "E%zu", p->nr_evidence + 1);
-	if (e.value)
-		e.value = e.is_text ? packer_text(k, e.value, 0) : packer_format(k, "%s", e.value);
+	if (e.value && e.is_text)
+		e.value = packer_text(k, e.value, 0);
 	/* Before the unit gets aliases: a job may be called "pages". */
 	e.shown = pack_shown(k, &e);
 	e.metric = packer_text(k, e.metric, 0);
@@ -219,36 +207,24 @@ void packer_add(struct packer *k, const struct pack_evidence *from)
 	p->evidence[p->nr_evidence++] = e;
 }
 
-static void add_number(struct packer *k, const char *metric, const char *value, const char *unit,
-		       const char *scope, const char *quality)
-{
-	packer_add(k, &(struct pack_evidence){
-			      .metric = metric,
-			      .value = value,
-			      .unit = unit,
-			      .scope = scope,
-			      .quality = quality,
-		      });
-}
-
 void packer_count(struct packer *k, const char *metric, struct opt_i64 v, const char *unit,
 		  const char *scope, const char *quality)
 {
-	char value[24];
+	const char *value = packer_format(k, "%" PRId64, v.value);
 
-	snprintf(value, sizeof(value), "%" PRId64, v.value);
 	if (v.known)
-		add_number(k, metric, value, unit, scope, quality);
+		packer_add(k, &(struct pack_evidence){"", metric, value, unit, scope, "", quality,
+						      false});
 }
 
 void packer_real(struct packer *k, const char *metric, struct opt_f64 v, const char *unit,
 		 const char *scope, const char *quality)
 {
-	char value[40];
+	const char *value = packer_format(k, "%.17g", v.value);
 
-	snprintf(value, sizeof(value), "%.17g", v.value);
 	if (v.known)
-		add_number(k, metric, value, unit, scope, quality);
+		packer_add(k, &(struct pack_evidence){"", metric, value, unit, scope, "", quality,
+						      false});
 }
 
 void packer_put_fact(struct packer *k, const char *text)
@@ -283,7 +259,7 @@ int pack_model(const struct pack_source *from, unsigned int row, struct pack *re
 	       struct errtext *err)
 {
 	struct arena *a = &ret->arena;
-	const struct pack_bounds *b = &rows[row < PACK_ROWS ? row : PACK_ROWS - 1];
+	const struct pack_bounds *b = &rows[row];
 	struct packer k = {from, from->job, analysis_job_of(from->model->analysis, from->job->id),
 			   b, ret};
 	int e = 0;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "advisor/analysis/analysis.h"
 #include "advisor/llm/http/wire.h"
@@ -14,6 +13,7 @@
 #include "advisor/llm/tokens.h"
 #include "advisor/rules/embedded.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/clock.h"
 #include "cachemon/wording/pack_model.h"
 
 /* A question in progress. */
@@ -22,7 +22,9 @@ struct word {
 	const struct word_how *how;
 	struct pack pack;
 	struct prompt prompt;
-	unsigned int row; /* row of the table of bounds for the pack */
+	struct llm_prompt sent; /* the same, for the network */
+	char *body;		/* of the first request, byte for byte */
+	unsigned int row;	/* row of the table of bounds for the pack */
 };
 
 /* Names of the querying user, who may not be the user of the run. */
@@ -81,14 +83,15 @@ static int word_begin(struct word *w, const struct model *m, const struct word_h
 
 static void word_end(struct word *w)
 {
+	free(w->body);
 	prompt_free(&w->prompt);
 	pack_free(&w->pack);
 	kb_free(w->from.kb);
 	redact_free(w->from.names);
 }
 
-/* The largest prompt within the budget, from this row on. -EPERM, -E2BIG with a text: nothing
- * may be sent. */
+/* The largest prompt within the budget, from this row on, and its request. -EPERM, -E2BIG with a
+ * text: nothing may be sent. */
 static int prepare(struct word *w, unsigned int row, struct errtext *err)
 {
 	int e;
@@ -115,28 +118,16 @@ static int prepare(struct word *w, unsigned int row, struct errtext *err)
 		return errtext_set(err, -EPERM,
 				   "the prompt still contains a name, so nothing was sent; please "
 				   "report this");
-	return 0;
-}
-
-static struct llm_prompt wire_prompt(const struct word *w)
-{
-	return (struct llm_prompt){w->prompt.system, w->prompt.user, "wording", w->prompt.schema,
-				   LLM_TOKENS_OUT};
-}
-
-/* The body of the first request, byte for byte. */
-static int make_body(const struct word *w, const struct llm_prompt *prompt, char **ret_body,
-		     struct errtext *err)
-{
-	int e = wire_request(w->how->config, prompt, false, ret_body);
-
+	w->sent = (struct llm_prompt){w->prompt.system, w->prompt.user, "wording", w->prompt.schema,
+				      LLM_TOKENS_OUT};
+	free(TAKE_PTR(w->body));
+	e = wire_request(w->how->config, &w->sent, false, &w->body);
 	return e ? errtext_set(err, e, "no memory for the request") : 0;
 }
 
 int word_body(const struct model *m, const struct word_how *how, char **ret_body,
 	      size_t *ret_tokens, struct errtext *err)
 {
-	struct llm_prompt prompt;
 	struct word w;
 	int e = word_begin(&w, m, how, err);
 
@@ -145,10 +136,10 @@ int word_body(const struct model *m, const struct word_how *how, char **ret_body
 				"the run has no watched job, so there is nothing to explain");
 	if (!e)
 		e = prepare(&w, 0, err);
-	prompt = wire_prompt(&w);
-	*ret_tokens = w.prompt.tokens;
-	if (!e)
-		e = make_body(&w, &prompt, ret_body, err);
+	if (!e) {
+		*ret_tokens = w.prompt.tokens;
+		*ret_body = TAKE_PTR(w.body);
+	}
 	word_end(&w);
 	return e;
 }
@@ -171,14 +162,13 @@ static const char *named(const struct word *w, struct arena *a, const char *s)
 /* "F1: directory" is about a finding, whose id the reader knows. */
 static const char *scope_of(const struct word *w, struct arena *a, const char *scope)
 {
-	size_t len = strcspn(scope, ":");
+	size_t len = strcspn(scope, ":"), i = 0;
+	const struct pack_finding *f = w->pack.findings;
 
-	for (size_t i = 0; i < w->pack.nr_findings; i++) {
-		const struct pack_finding *f = &w->pack.findings[i];
-
-		if (strlen(f->key) == len && !memcmp(f->key, scope, len))
-			return named(w, a, arena_print(a, "%s%s", f->id, scope + len) ?: "");
-	}
+	while (i < w->pack.nr_findings && (strlen(f[i].key) != len || memcmp(f[i].key, scope, len)))
+		i++;
+	if (i < w->pack.nr_findings)
+		scope = arena_print(a, "%s%s", f[i].id, scope + len) ?: "";
 	return named(w, a, scope);
 }
 
@@ -235,46 +225,33 @@ static void take_checked(struct word *w, struct wording *ret)
 	w->pack = (struct pack){0};
 }
 
-static int ask_once(struct word *w, struct wording *ret, struct llm_answer *answer,
-		    struct errtext *err)
-{
-	const struct llm_prompt prompt = wire_prompt(w);
-	_cleanup_free_ char *body = NULL;
-	char hex[SHA256_DIGEST_STRING_LENGTH];
-	int e = make_body(w, &prompt, &body, err);
-
-	if (e)
-		return e;
-	SHA256Data((const uint8_t *)body, strlen(body), hex);
-	ret->prompt_sha256 = keep_text(&ret->arena, hex);
-	progress_at(w->how->progress, "waiting for the model", 0, 0);
-	llm_ask(w->how->config, &prompt, answer);
-	return 0;
-}
-
 /* A server's limit may be lower than ours: tries once more, with less data. */
 static int ask_model(struct word *w, struct wording *ret, struct llm_answer *answer,
 		     struct errtext *err)
 {
-	int e = prepare(w, 0, err);
+	char hex[SHA256_DIGEST_STRING_LENGTH];
+	bool again = false;
 
-	if (!e)
-		e = ask_once(w, ret, answer, err);
-	if (e || !answer->too_long || w->row + 2 >= PACK_ROWS)
-		return e;
-	llm_answer_free(answer);
-	e = prepare(w, w->row + 2, err);
-	return e ? e : ask_once(w, ret, answer, err);
+	do {
+		int e = prepare(w, again ? w->row + 2 : 0, err);
+
+		if (e)
+			return e;
+		llm_answer_free(answer);
+		SHA256Data((const uint8_t *)w->body, strlen(w->body), hex);
+		ret->prompt_sha256 = keep_text(&ret->arena, hex);
+		progress_at(w->how->progress, "waiting for the model", 0, 0);
+		llm_ask(w->how->config, &w->sent, answer);
+		again = !again && answer->too_long && w->row + 2 < PACK_ROWS;
+	} while (again);
+	return 0;
 }
 
 /* The model, the time and the cost. */
 static void take_answer(const struct word *w, const struct llm_answer *a, struct wording *ret)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	ret->asked_ns = (struct opt_i64){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec, true};
-	ret->asked_ns.value -= (int64_t)a->duration_ns;
+	ret->asked_ns =
+		(struct opt_i64){(int64_t)(clock_read_ns(CLOCK_REALTIME) - a->duration_ns), true};
 	ret->duration_ns = (struct opt_i64){(int64_t)a->duration_ns, true};
 	ret->attempts = (struct opt_i64){a->attempts, true};
 	ret->tokens_in = (struct opt_i64){a->tokens_in, a->tokens_in >= 0};
@@ -296,42 +273,36 @@ static int skip(struct wording *ret, enum llm_outcome outcome, const char *reaso
 static int take(struct word *w, const struct llm_answer *answer, struct wording *ret,
 		struct errtext *err)
 {
-	struct errtext why = {0};
 	int e;
 
 	take_answer(w, answer, ret);
 	if (answer->outcome != LLM_ANSWERED)
 		return skip(ret, answer->outcome, answer->reason);
 	ret->outcome = llm_outcome_names[LLM_ANSWERED];
-	e = llm_check(&w->pack, w->from.names, answer->text, answer->len, &ret->checked, &why);
+	e = llm_check(&w->pack, w->from.names, answer->text, answer->len, &ret->checked, err);
 	if (e == -EBADMSG)
-		return skip(ret, LLM_BROKEN, why.text);
-	if (e)
-		return errtext_set(err, e, "%s", why.text);
-	take_checked(w, ret);
-	return 0;
+		return skip(ret, LLM_BROKEN, err->text);
+	if (!e)
+		take_checked(w, ret);
+	return e;
 }
 
 static int make(struct word *w, struct wording *ret, struct errtext *err)
 {
 	struct llm_answer answer = {0};
-	struct errtext why = {0};
 	int e;
 
 	ret->redacted = w->how->redact;
 	ret->question = keep_text(&ret->arena, w->how->question);
 	ret->job_id = w->from.job ? w->from.job->id : 0;
-	if (w->how->unusable)
-		return skip(ret, LLM_NOT_CONFIGURED, w->how->unusable);
-	if (!w->from.job)
-		return skip(ret, LLM_NOT_CONFIGURED, "the run has no watched job");
-	e = ask_model(w, ret, &answer, &why);
-	if (e == -EPERM || e == -E2BIG)
-		e = skip(ret, LLM_NOT_ALLOWED, why.text);
-	else if (e)
-		errtext_set(err, e, "%s", why.text);
-	else
+	if (w->how->unusable || !w->from.job)
+		return skip(ret, LLM_NOT_CONFIGURED,
+			    w->how->unusable ?: "the run has no watched job");
+	e = ask_model(w, ret, &answer, err);
+	if (!e)
 		e = take(w, &answer, ret, err);
+	else if (e == -EPERM || e == -E2BIG)
+		e = skip(ret, LLM_NOT_ALLOWED, err->text);
 	llm_answer_free(&answer);
 	return e;
 }

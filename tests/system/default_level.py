@@ -17,13 +17,14 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
+from syslib.reader import build  # noqa: E402
 from syslib.reads import PAGE, Reads, cached_pages  # noqa: E402
 from syslib.world import World  # noqa: E402
 
 ME = os.path.abspath(__file__)
 SMALL_FILES, SMALL_PAGES, EPOCHS = 300, 44, 2
 HOT_READS = 4000000  # about ten seconds, so that no interval is too wide
-PHASE_READS, PHASES = 250000, 6
+PHASE_READS, PHASES = 250000, 16  # also about ten seconds
 DROPPED_PAGES, DROPS = 20000, 5
 ASYNC_PAGES, ASYNC_READS = 4096, 1000000
 TURNS_MISSED = 0.3  # of 90 % intervals, in few runs
@@ -294,11 +295,11 @@ def check_sliced(report, job):
         check(f"{name}_estimated" not in t and t[name] is not None, f"{name} is not exact")
 
 
-def sliced_runs(world, stack, command, names, outside=lambda job: {}):
+def sliced_runs(world, stack, command, names, outside=lambda job: {}, env=None):
     """For each name, the number of intervals that contained the true value, and their total."""
     held, shown = {n: 0 for n in names}, {n: 0 for n in names}
     for _ in range(world.args.repeats):
-        watch = world.tool.watch(stack, (), command)
+        watch = world.tool.watch(stack, (), command, env=env)
         report, job, out = watch.end()
         truth = json.loads(out)
         check_sliced(report, job)
@@ -359,6 +360,16 @@ def hot_reads_are_sliced_and_the_intervals_hold(world, stack):
 def phases_are_estimated_by_their_slices(world, stack):
     more = start_up(world, stack)
     sliced_runs(world, stack, worker("phases", world.hot, world.cold(4096)), ("lookups",), lambda job: more)
+
+
+@part.case
+def a_slow_attach_does_not_widen_a_slice(world, stack):
+    """As on a busy machine: the per-read hook is attached long before cachemon reads the tasks'
+    counters. Reads in between must not look like AIO's, which the kernel does not count."""
+    library = build(world.tool.work, "slow_attach", "-shared", "-fPIC")
+    more = start_up(world, stack)
+    sliced_runs(world, stack, worker("phases", world.hot, world.cold(4096)), ("lookups",), lambda job: more,
+                {**os.environ, "LD_PRELOAD": library})
 
 
 @part.case

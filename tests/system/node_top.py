@@ -3,8 +3,10 @@
 """The live view of jobs that a node's daemon counts: each user sees the figures of their own jobs
 while these run, and nothing of others."""
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -37,6 +39,19 @@ for line in sys.stdin:
         at += len(data)
     print(at, flush=True)
 """
+
+# Reads each file below a directory once for each line.
+FOLDER_READER = """
+import os, sys
+for line in sys.stdin:
+    read = 0
+    for folder, _, names in os.walk(sys.argv[1]):
+        for name in names:
+            with open(os.path.join(folder, name), "rb", 0) as f:
+                read += len(f.read())
+    print(read, flush=True)
+"""
+FOLDERS, FILES_EACH = 12, 250
 
 
 class Reader:
@@ -113,6 +128,60 @@ def figures_are_those_of_the_reads(world, stack):
     for i in (2, 9):  # Bob's, and one that is not there
         view = top(node, ALICE, "--job", node.name(i))
         equal("another job", (*view.communicate(timeout=TIMEOUT_S), view.returncode), ("", f"cachemon: {ABSENT}\n", 1))
+    node.daemon.end()
+
+
+def small_files(root):
+    """The pages of each directory. Sizes differ, so that a sum of the wrong files shows."""
+    pages = {}
+    for n in range(FOLDERS):
+        folder = f"{root}/class-{n:02d}"
+        os.makedirs(folder)
+        pages[folder] = 0
+        for i in range(FILES_EACH):
+            pages[folder] += 1 + i * n % 3
+            with open(f"{folder}/{i}", "wb", 0) as f:
+                f.write(os.urandom(reads.PAGE * (1 + i * n % 3)))
+                reads.drop(f.fileno())
+    return pages
+
+
+@part.case
+def directories_of_small_files(world, stack):
+    """Far more files than the daemon keeps rows for, read twice: each directory has all its pages."""
+    node = Node(world, stack).start("--interval", "10m")
+    root = f"{world.data}/small"
+    pages = small_files(root)
+    group = node.group(1, ALICE)
+    process = subprocess.Popen([PYTHON, "-c", FOLDER_READER, root], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True, **as_user(ALICE))
+    stack.callback(end_process, process)
+    enter_cgroup(group, process.pid)
+    node.ask({"request": "hello"})  # its answer comes after the cgroup was seen
+    for _ in range(2):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        equal("bytes", int(process.stdout.readline()), sum(pages.values()) * reads.PAGE)
+    equal("end", node.ask({"request": "end", "job": node.name(1)}), {})
+    node.wait_ended(1)
+    view = top(node, ALICE, "--job", node.name(1), "--rows", "directories", "--frames", "1")
+    frame, errors = view.communicate(timeout=TIMEOUT_S)
+    equal(f"status: {errors}", view.returncode, 0)
+    with contextlib.closing(sqlite3.connect(node.fetch(ALICE, 1))) as db:
+        seconds, files = db.execute("SELECT sum(duration_ns) / 1e9, (SELECT count(DISTINCT file_id) FROM "
+                                    "file_interval) FROM interval").fetchone()
+        sums = {path: counts for path, *counts in
+                db.execute("SELECT CAST(path AS TEXT), sum(i.lookups), sum(i.misses) FROM directory_interval AS i "
+                           "JOIN directory AS d ON d.id = directory_id GROUP BY 1")}
+    check(files < len(pages) * FILES_EACH / 4, f"{files} files have rows, so this shows little")
+    equal("lookups and misses of each directory", {folder: sums.get(folder) for folder in pages},
+          {folder: [2 * n, n] for folder, n in pages.items()})
+    # The view shortens long paths at their beginning, and marks what a busy kernel may have left out.
+    shown = {line.rpartition("/")[2]: line.replace(" %", "%").replace(">=", "").split()[1:3]
+             for line in frame.split("\n") if "/class-" in line}
+    equal("misses and lookups a second of each directory", shown,
+          {os.path.basename(folder): [rate(int(n / seconds + 0.5)), rate(int(2 * n / seconds + 0.5))]
+           for folder, n in pages.items()})
     node.daemon.end()
 
 

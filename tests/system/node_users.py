@@ -66,10 +66,10 @@ class Node:
         self.daemon = None
         self.directories = {}
 
-    def start(self, *options, **how):
+    def start(self, *options, kind="slurm", include=None, **how):
         config = self.world.tool.fresh(".yaml")
         with open(config, "w", encoding="ascii") as f:
-            f.write(f"jobs:\n  kinds: [slurm]\n  include: [\"slurm:{self.number // 10}?\"]\n"
+            f.write(f"jobs:\n  kinds: [{kind}]\n  include: [\"{kind}:{include or f'{self.number // 10}?'}\"]\n"
                     f"socket:\n  path: {self.socket}\n  admin_group: {ADMINS.gr_name}\n")
         self.daemon = Daemon(self.world, self.stack, [], "--config", config, *options, **how)
         self.daemon.until(lambda: os.path.exists(self.socket), "the socket")
@@ -218,6 +218,42 @@ def reports_of_own_jobs(world, stack):
         equal(f"status with {words}", ask(ALICE, "report", *own, *words).returncode, 2)
     equal("without a daemon", ask(ALICE, "report", *own[:3], f"{home}/none").stderr,
           f"cachemon: cannot reach the daemon at {home}/none: No such file or directory\n")
+    node.daemon.end()
+
+
+@part.case
+def a_container_by_its_name(world, stack):
+    """Of two that had the name one after another, the newer one; and none of another user's."""
+    node = Node(world, stack)
+    name = f"web{os.getpid()}"
+    ids = [f"{os.getpid():08x}{i:056x}" for i in (1, 2)]
+    library = world.tool.fresh(".lib")
+    for i in ids:
+        os.makedirs(f"{library}/docker/containers/{i}")
+        with open(f"{library}/docker/containers/{i}/config.v2.json", "w", encoding="ascii") as f:
+            json.dump({"Name": f"/{name}"}, f)
+    node.start(kind="container", include=name,
+               prefix=("unshare", "-m", "sh", "-c", f'mount --bind {library} /var/lib && exec "$@"', "sh"))
+
+    def report(uid, container):
+        return subprocess.run([world.tool.cachemon, "report", "--json", "--job", f"container:{container}", "--socket",
+                               node.socket], capture_output=True, text=True, check=False, **as_user(uid))
+
+    for nr, container in enumerate(ids, 1):
+        group = machine.cgroup(stack, node.root, f"docker-{container}.scope")
+        job = UserJob(world, stack, ALICE, world.tool.fresh(".tally"))
+        enter_cgroup(group, job.process.pid)
+        node.daemon.wait_runs(nr)
+        job.do("read", nr, "in")
+        end_process(job.process)
+        end_group(group)
+        node.daemon.until(lambda n=nr: node.daemon.query("SELECT state FROM run") == [("complete",)] * n, "its end")
+        named = report(ALICE, name)
+        equal(f"status of the report: {named.stderr}", named.returncode, 0)
+        equal("the container", json.loads(named.stdout)["jobs"][0]["external_id"], container)
+        expect(world, json.loads(named.stdout)["jobs"][0], lines_of(job.tally))
+        equal("another user's", report(BOB, name).stderr, f"cachemon: {ABSENT}\n")
+    equal("the older one", json.loads(report(ALICE, ids[0]).stdout)["jobs"][0]["external_id"], ids[0])
     node.daemon.end()
 
 

@@ -12,6 +12,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -26,7 +27,7 @@ PYTHON = "/usr/bin/python3"  # Debian's Python, which has its packages
 FILES, PAGES, EPOCHS, WORKERS, BATCH = 1200, 44, 3, 2, 32
 SIZE = PAGES * PAGE
 WIDTH, HEIGHT, CROP, CLASSES = 640, 480, 224, 10
-LEFT = re.compile(r" ino ([0-9a-f]+) .* order=(\d+)")
+LEFT = re.compile(r" (\d+)\.(\d{6}): .* ino ([0-9a-f]+) .* order=(\d+)")
 
 part = Part(__doc__)
 
@@ -81,6 +82,7 @@ def train(folder):
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(model(images), classes).backward()
             optimizer.step()
+    print(time.monotonic_ns(), flush=True)
 
 
 class PagesLeft:
@@ -93,9 +95,11 @@ class PagesLeft:
         self.instance = tracefs.Instance("pytorch", os.getpid(), {tracefs.DELETE: f"s_dev == {number}"})
         stack.callback(self.instance.end)
 
-    def count(self):
+    def count(self, until_ns=None):
+        """until_ns: of CLOCK_MONOTONIC; None: all so far."""
         found = (LEFT.search(line) for line in self.instance.lines())
-        return sum(1 << int(m[2]) for m in found if m and int(m[1], 16) in self.inodes)
+        return sum(1 << int(m[4]) for m in found if m and int(m[3], 16) in self.inodes and
+                   (until_ns is None or int(m[1]) * 10**9 + int(m[2]) * 1000 <= until_ns))
 
 
 class Loader(World):
@@ -130,16 +134,16 @@ class Loader(World):
         left = PagesLeft(stack, paths)
         folder = os.path.dirname(paths[0])
         watch = self.tool.watch(stack, list(options),
-                                [PYTHON, "-B", ME, "--train", folder], stdout=subprocess.DEVNULL)
-        watch.process.communicate()
+                                [PYTHON, "-B", ME, "--train", folder])
+        out, _ = watch.process.communicate()
         equal("status", watch.process.returncode, 0)
-        gone_in_run = left.count()
+        gone, gone_in_job = left.count(), left.count(int(out.splitlines()[0]))
         present = self.cached_and_gone(left)
         report, job = self.tool.report(watch.db)
         totals = next(d["totals"] for d in job["directories"] if d["path"] == folder)
-        # A page may leave after the run.
+        # A page may leave between the job's end and the watch's. If none does, both bounds are the same.
         evicted = sum(v or 0 for v in totals["evicted_pages"].values())
-        check(evicted <= gone_in_run, f"{evicted} evicted pages; {gone_in_run} left the cache")
+        check(gone_in_job <= evicted <= gone, f"{evicted} evicted pages, but {gone_in_job} to {gone} left the cache")
         equal("pages that came, cached or gone", pages_that_came(totals), present)
         return report, job, totals
 
@@ -149,17 +153,18 @@ def pages_that_came(totals):
     return totals["demand_pages"] + sum(origin.values())
 
 
-def three_epochs(w, job, reads):
-    """Borders are those of intervals: the reads of an epoch may be off by those of its two
-    border intervals."""
+def three_epochs(job, reads):
+    """Their borders are those of intervals, so an epoch may lack the reads of an interval that its
+    neighbour has: only their sums are exact, and of one epoch half is asked."""
     epochs = job["epochs"]
     equal("source of epochs", epochs["source"], "found")
     equal("epochs", len(epochs["list"]), EPOCHS)
+    for name in ("stall_ns", "demand_pages", "prefetched_pages", *(("read_bytes", "lookups", "misses") if reads else ())):
+        equal(f"{name} of all epochs", sum(e[name] for e in epochs["list"]), job["totals"][name])
     first = epochs["list"][0]
     came = sum(e["demand_pages"] + e["prefetched_pages"] for e in epochs["list"][1:])
     check(came < 0.1 * FILES * PAGES, f"{came} pages came after the first epoch")
     check(first["demand_pages"] + first["prefetched_pages"] >= 0.9 * FILES * PAGES, "pages of the first epoch")
-    equal("waiting of all epochs", sum(e["stall_ns"] for e in epochs["list"]), job["totals"]["stall_ns"])
     if reads:
         for e in epochs["list"][1:]:
             check(abs(e["read_bytes"] / (FILES * SIZE) - 1) < 0.5, f"an epoch read {e['read_bytes']} bytes")
@@ -172,16 +177,18 @@ def full(w, stack):
     equal("lookups", totals["lookups"], EPOCHS * FILES * PAGES)
     # Pages that were cached before a request are hits: the rest missed.
     equal("hits and misses", totals["hits"] + totals["misses"], EPOCHS * FILES * PAGES)
-    three_epochs(w, job, True)
+    three_epochs(job, True)
 
 
 @part.case
 def by_default(w, stack):
     report, job, totals = w.watch(stack)
+    # Estimates of a sliced run have a range of 90 %, which the truth may be outside of: default_level.py
+    # compares them.
     if totals["read_bytes"] is not None and not totals.get("read_bytes_estimated"):
         equal("bytes", totals["read_bytes"], EPOCHS * FILES * SIZE)
         equal("lookups", totals["lookups"], EPOCHS * FILES * PAGES)
-        three_epochs(w, job, True)
+        three_epochs(job, True)
     cost = report["run"]["cost"]
     part.note(f"default level: {cost['share']:.2%} of {job['cpu_ns'] / 1e9:.1f} s CPU time, "
               f"{job['wall_ns'] / 1e9:.1f} s, waiting {job['totals']['stall_ns'] / 1e9:.2f} s, "

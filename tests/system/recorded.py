@@ -5,6 +5,8 @@ a changed word or figure fails where it is made. CACHEMON_UPDATE=1 writes them a
 difference."""
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import lzma
 import os
@@ -15,9 +17,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib.part import Part, check, equal  # noqa: E402
+from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "recorded")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.join(ROOT, "examples", "recorded")
 MADE = {
     "report.html": ("report", "--run", "1"),
     "report.md": ("report", "--run", "1"),
@@ -131,6 +134,47 @@ def no_cache_size_is_enough(world, _stack):
         check(said.startswith("No cache size gives a hit ratio of 90 %: ") and f"so {most:.1f} % is the most." in said,
               f"run {run}: {most:.1f} %: {said}")
         equal(f"run {run}: smaller sizes", "What smaller sizes give is uncertain." in said, uncertain)
+
+
+def recorder():
+    """examples/recorded/record as a module."""
+    loader = importlib.machinery.SourceFileLoader("record", os.path.join(HERE, "record"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("record", loader))
+    loader.exec_module(module)
+    return module
+
+
+def all_text(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.text_factory = bytes
+        tables = [name.decode() for name, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        rows = (row for table in tables for row in db.execute(f'SELECT * FROM "{table}"'))
+        return b"\n".join(value for row in rows for value in row if isinstance(value, bytes))
+
+
+@part.case
+def no_directory_of_a_build_is_recorded(world, _stack):
+    """The recorder runs a copy of the program. The program itself would be in its database, which
+    shows that this test sees it."""
+    record = recorder()
+    if os.geteuid():
+        raise Skipped("watch needs root")
+    if os.path.exists(record.INSTALLED):
+        raise Skipped(f"{record.INSTALLED} exists")
+    build = os.path.dirname(os.path.realpath(world.cachemon)).encode()
+
+    def watched(cachemon, name):
+        db = os.path.join(world.work, name)
+        subprocess.run([cachemon, "watch", "--level", "full", "--db", db, "--", "true"], check=True, capture_output=True)
+        return all_text(db)
+    check(build in watched(world.cachemon, "build.db"), "the program is not in the database at all")
+    with record.installed(world.cachemon) as copy:
+        text = watched(copy, "installed.db")
+    check(record.INSTALLED.encode() in text, "the copy is not in the database")
+    check(build not in text and ROOT.encode() not in text, f"{ROOT} is in the database")
+    check(not os.path.exists(record.INSTALLED), "the copy is still there")
+    kept = b"".join([all_text(world.db), *(world.made(name) for name in MADE)])
+    check(build not in kept and ROOT.encode() not in kept, f"{ROOT} is in what was recorded")
 
 
 if __name__ == "__main__":

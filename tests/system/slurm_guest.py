@@ -16,7 +16,6 @@ from syslib.part import Failed, Part, Skipped, equal  # noqa: E402
 from syslib.slurm import missing_program  # noqa: E402
 from vmlib.guest import Died, Guest, Settings  # noqa: E402
 
-KERNEL = "6.12"
 TIMEOUT_S = 900
 # Slurm looks for an address that is not the loopback's.
 SCRIPT = """
@@ -35,14 +34,13 @@ class World:
         self.args, self.work = args, work
 
 
-@part.case
-def two_users_in_cgroup_v2(world, stack):
+def two_users(world, kernel):
     if missing_program():
         raise Skipped(f"{missing_program()} is not installed")
-    found = subprocess.run([f"{HERE}/../vm/kernels", "get", KERNEL], capture_output=True, text=True, check=False)
+    found = subprocess.run([f"{HERE}/../vm/kernels", "get", kernel], capture_output=True, text=True, check=False)
     if found.returncode:
         raise Skipped(found.stderr.strip())
-    guest = Guest(found.stdout.strip(), f"{world.work}/guest", Settings(memory_mb=2048, timeout_s=TIMEOUT_S))
+    guest = Guest(found.stdout.strip(), f"{world.work}/{kernel}", Settings(memory_mb=2048, timeout_s=TIMEOUT_S))
     try:
         status = guest.run([SCRIPT.format(here=HERE, cachemon=world.args.cachemon)])
     except Died as e:
@@ -52,6 +50,16 @@ def two_users_in_cgroup_v2(world, stack):
         part.note(line)
     equal("status of the guest's part", status, 0)
     equal("its verdict", log.splitlines()[-1], "1 passed, 0 failed, 0 skipped")
+
+
+@part.case
+def two_users_on_6_12(world, _):
+    two_users(world, "6.12")
+
+
+@part.case
+def two_users_on_sid(world, _):
+    two_users(world, "sid")
 
 
 if __name__ == "__main__":

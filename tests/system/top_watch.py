@@ -135,7 +135,7 @@ def directories_are_exact(world, stack):
           {folder: rate(int(number / seconds[0][0] + 0.5)) for folder, number in SMALL_FILES.items()})
 
 
-FOLDERS, FILES_EACH, FILE_PAGES = 50, 100, 4
+FOLDERS, FILES_EACH, FILE_PAGES = 12, 250, 4
 
 
 def uncached_pages(folder):
@@ -145,13 +145,17 @@ def uncached_pages(folder):
     return sum((int(size) + 4095) // 4096 - int(cached) for cached, size in map(str.split, done.stdout.splitlines()))
 
 
+def directory_sums(db):
+    with contextlib.closing(sqlite3.connect(db)) as rows:
+        return dict(rows.execute("SELECT CAST(path AS TEXT), sum(i.misses) FROM directory_interval AS i JOIN "
+                                 "directory AS d ON d.id = directory_id GROUP BY 1").fetchall())
+
+
 @part.case
 def many_small_files(world, stack):
-    """5,000 files in 50 directories, by default: each directory has all its pages in every
-    interval, although an interval has rows for few of its files."""
-    del stack
-    root, db = world.tool.fresh(".dataset"), world.tool.fresh(".db")
-    missing = {}
+    """3,000 files in 12 directories, by default: each directory has all its pages in every
+    interval, although an interval has rows for few of its files; live, and replayed."""
+    root, missing = world.tool.fresh(".dataset"), {}
     for n in range(FOLDERS):
         folder = os.path.join(root, f"class-{n:02d}")
         os.makedirs(folder)
@@ -163,24 +167,43 @@ def many_small_files(world, stack):
     for folder in map(os.path.abspath, (entry.path for entry in os.scandir(root))):
         missing[folder] = uncached_pages(folder)
     check(all(pages > FILES_EACH for pages in missing.values()), f"still cached: {missing}")
-    subprocess.run([world.cachemon, "watch", "--db", db, "--", sys.executable, "-c", READ_ALL, root], check=True,
-                   stdin=subprocess.DEVNULL, capture_output=True)
-    with contextlib.closing(sqlite3.connect(db)) as rows:
-        sums = dict(rows.execute("SELECT CAST(path AS TEXT), sum(i.misses) FROM directory_interval AS i JOIN "
-                                 "directory AS d ON d.id = directory_id GROUP BY 1").fetchall())
+    watch = world.tool.watch(stack, (), [sys.executable, "-c", "input()\n" + READ_ALL, root], stdin=subprocess.PIPE)
+    watch.wait_started()
+    env = {"COLUMNS": "120", "LINES": "70"}
+    live = [subprocess.Popen([world.cachemon, "top", "--batch", "--db", watch.db, *words], stdout=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL, text=True, env={**os.environ, "TZ": "UTC", **env})
+            for words in ((), ("--rows", "directories"))]
+    for view in live:
+        stack.callback(view.kill)
+        check(read_frame(view), "no frame")
+    watch.process.stdin.write("\n")
+    watch.finish()
+    equal("status", watch.process.returncode, 0)
+    frames = [view.communicate(timeout=60)[0] for view in live]
+    equal("misses of each directory", {folder: directory_sums(watch.db).get(folder) for folder in missing}, missing)
+    with contextlib.closing(sqlite3.connect(watch.db)) as rows:
         files, = rows.execute("SELECT coalesce(sum(misses), 0) FROM file_interval").fetchone()
         others = rows.execute("SELECT j.misses - (SELECT sum(misses) FROM directory_interval AS d WHERE "
                               "d.interval_id = j.interval_id) FROM job_interval AS j JOIN job ON job.id = j.job_id "
                               "WHERE slot = 1").fetchall()
-        equal("misses of each directory", {folder: sums.get(folder) for folder in missing}, missing)
         equal("misses of an interval in no directory", sorted(set(others) - {(None,)}), [(0,)])
     check(files < sum(missing.values()), "all files have rows, so this shows nothing")
-    frames = world.batch("--replay", db, "--rows", "directories", env={"COLUMNS": "110", "LINES": "70"})
-    equal("directories in the view", len(set(re.findall(r"/class-(\d\d)$", frames, re.M))), FOLDERS)
+    equal("directories in the live view", len(set(re.findall(r"/class-(\d\d)\b", frames[1]))), FOLDERS)
     # Next to the jobs too, once an interval has more files than rows.
-    beside = world.batch("--replay", db, env={"COLUMNS": "120", "LINES": "70"})
-    shown = [frame for frame in beside.split("\n\n") if re.search("WAITED/s DIRECTORY", frame)]
-    check(shown and not any("[all other files]" in frame for frame in shown), beside)
+    shown = [frame for frame in frames[0].split("\n\n") if re.search("WAITED/s DIRECTORY", frame)]
+    check(shown and not any("[all other files]" in frame for frame in shown), frames[0])
+    for words, text in (((), frames[0]), (("--rows", "directories"), frames[1])):
+        replay = world.batch("--replay", watch.db, *words, env=env).split("\n\n")
+        for frame in text.rstrip("\n").split("\n\n"):
+            check(frame.rstrip("\n") in [again.rstrip("\n") for again in replay], f"not replayed:\n{frame}")
+    # Zoomed into, a directory has a row for its files without one.
+    terminal = Terminal(stack, world.work, 120, 24)
+    terminal.type(f"{world.cachemon} top --db {watch.db} --rows directories")
+    terminal.wait(lambda s: re.search(r"/class-\d\d\b", s), "the directories")
+    terminal.keys("Home")
+    terminal.keys("z")
+    terminal.wait(lambda s: re.search(r"/class-\d\d/\[all other files\]", s), "the files without a row")
+    terminal.keys("q")
     part.note(f"{FOLDERS * FILES_EACH} files: rows of files have {files} of {sum(missing.values())} missed pages")
 
 

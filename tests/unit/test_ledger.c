@@ -357,15 +357,18 @@ static void test_job_facts(void **state)
 
 	assert_int_equal(ledger_new(NULL, &l), 0);
 	s.jobs[JOB_WATCHED] = (struct sample_job){.cpu_ns = 100, .rchar_bytes = 50};
-	s.law_error_pages = -3;
+	s.rest[JOB_WATCHED][C_used] = 1;
+	s.unsettled_error_pages = -3;
 	ledger_apply(l, &s);
 	s.jobs[JOB_WATCHED] = (struct sample_job){.cpu_ns = 170, .rchar_bytes = 40};
-	s.law_error_pages = 2;
+	s.rest[JOB_WATCHED][C_used] = 0;
+	s.rest[JOB_WATCHED][C_prefetched_sync] = 2;
+	s.unsettled_error_pages = 0;
 	ledger_apply(l, &s);
 	assert_int_equal(ledger_job(l, JOB_WATCHED)->last_cpu_ns, 70);
 	assert_int_equal(ledger_job(l, JOB_WATCHED)->last_rchar_bytes, 0);
 	assert_int_equal(ledger_job(l, JOB_WATCHED)->facts.cpu_ns, 170);
-	assert_int_equal(ledger_law_error(l), 5);
+	assert_int_equal(ledger_law_error(l), 1 + 3 + 2);
 	ledger_free(l);
 }
 

@@ -4,7 +4,9 @@
 #include "fixtures/golden_files.h"
 #include "fixtures/report/golden.h"
 
-enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80 };
+#include <pty.h>
+
+enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80, LINES_LEAST = 20 };
 
 /* Compares with FIXTURES/report/screen-NAME.txt, within a screen. Frees text. */
 static void expect_screen(const char *name, char *text)
@@ -62,16 +64,21 @@ static void nothing_to_change(void **state)
 	expect_screen("nothing", golden_screen(*state, 3));
 }
 
-/* Each job has its own summary; the rest of them is named. */
-static void several_jobs(void **state)
+static void add_jobs(struct fixture *f)
 {
 	for (int id = 10; id < 14; id++)
 		fixture_sql(
-			*state,
+			f,
 			"CREATE TEMP TABLE one AS SELECT * FROM job WHERE id = 1; UPDATE one SET "
 			"id = %d, slot = %d, name = 'other-%d', stall_ns = stall_ns * %d; "
 			"INSERT INTO job SELECT * FROM one; DROP TABLE one",
 			id, id, id, id);
+}
+
+/* Each job has its own summary; the rest of them is named. */
+static void several_jobs(void **state)
+{
+	add_jobs(*state);
 	expect_screen("several", golden_screen(*state, 3));
 }
 
@@ -214,6 +221,83 @@ static void commands_fit_on_lines(void **state)
 	free(text);
 }
 
+/* As printed on a terminal of that many lines. */
+static char *on_terminal(struct fixture *f, unsigned short rows)
+{
+	struct winsize size = {.ws_row = rows, .ws_col = SCREEN_COLUMNS};
+	struct report_options o = {.db = f->db,
+				   .run_id = REPORT_RUN_LAST,
+				   .brief = true,
+				   .again_db = "/tmp/a/longer/path/of/the/run.db",
+				   .again = " --run 3"};
+	struct errtext err = {""};
+	char text[1 << 14];
+	size_t nr = 0;
+	int master, slave;
+	FILE *out;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
+	out = fdopen(slave, "w");
+	assert_non_null(out);
+	/* A terminal holds 4 KiB that nobody reads: more than a screen has. */
+	if (report_show(&o, out, &err) < 0)
+		fail_msg("%s", err.text);
+	fclose(out);
+	for (ssize_t n; (n = read(master, text + nr, sizeof(text) - 1 - nr)) > 0;)
+		nr += (size_t)n;
+	close(master);
+	text[nr] = '\0';
+	return strdup(text);
+}
+
+/* The title is in view above the prompt, which has a line, and so are these words. */
+static void expect_in_view(struct fixture *f, const char *what, const char *const *words)
+{
+	size_t last = 0;
+
+	for (unsigned short rows = LINES_LEAST; rows <= SCREEN_LINES; rows++) {
+		char *text = on_terminal(f, rows);
+		size_t lines = 0;
+
+		for (const char *c = text; *c; c++)
+			lines += *c == '\n';
+		if (lines >= rows)
+			fail_msg("%s: %zu lines on a terminal of %u:\n%s", what, lines, rows, text);
+		/* A larger screen never has less. */
+		if (lines < last)
+			fail_msg("%s: %zu lines on a terminal of %u, %zu on a smaller one", what,
+				 lines, rows, last);
+		last = lines;
+		for (size_t i = 0; words[i]; i++)
+			if (!strstr(text, words[i]))
+				fail_msg("%s: no '%s' on a terminal of %u lines:\n%s", what,
+					 words[i], rows, text);
+		free(text);
+	}
+}
+
+static void fits_every_height(void **state)
+{
+	static const char *const one[] = {
+		"cachemon: run 3, job ", "command", "Grade ", "waiting  ", " --full", NULL};
+	static const char *const over[] = {"cachemon: run 3, job ", "Grade ",
+					   "Measuring cost 20.0 %", " --full", NULL};
+	static const char *const several[] = {"cachemon: run 3, 5 jobs", "Grade ",
+					      "select one with --job", " --full", NULL};
+
+	expect_in_view(*state, "one job", one);
+	fixture_sql(*state, "UPDATE run SET cost_budget = 0.01, cost_share = 0.2, "
+			    "cost_budget_kept = 0, cost_pages_ns = 9000000000");
+	expect_in_view(*state, "over its budget", over);
+	fixture_sql(*state, "UPDATE run SET state = 'cut'");
+	expect_in_view(*state, "cut", over);
+	fixture_sql(*state, "UPDATE job SET selector = 'command: ' || "
+			    "replace(hex(zeroblob(2000)), '00', 'x \xc3\xa4')");
+	expect_in_view(*state, "a long command", over);
+	add_jobs(*state);
+	expect_in_view(*state, "several jobs", several);
+}
+
 static int teardown(void **state)
 {
 	fixture_end(*state);
@@ -237,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(programs_get_it_too, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(commands_name_the_same_run, golden_begin, teardown),
 		cmocka_unit_test_setup_teardown(commands_fit_on_lines, golden_begin, teardown),
+		cmocka_unit_test_setup_teardown(fits_every_height, golden_begin, teardown),
 	};
 
 	setenv("TZ", "UTC", 1);

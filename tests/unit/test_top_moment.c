@@ -253,6 +253,38 @@ static void directories_are_exact(void **state)
 	top_moment_free(&m);
 }
 
+/* Of a directory of many small files, those without a row are one row. */
+static void other_files_of_a_directory(void **state)
+{
+	struct top_ask ask = {.run_id = 1, .level = TOP_FILES, .at_ns = TOP_NEWEST, .directory = 1};
+	struct fixture *f = *state;
+	struct top_moment m;
+	struct errtext err;
+
+	made_files(f);
+	made_interval(f, 1, 0, S, S);
+	made_job(f, 1, 1, 1000, 300, 1000);
+	made_file(f, 1, 1, 40, 10);
+	made_file(f, 1, 2, 30, 5);
+	made_directory(f, 1, 1, 600, 200);
+	assert_int_equal(top_moment_load(f->sql, &ask, &m, &err), 0);
+	assert_int_equal(m.nr_rows, 4);
+	expect_shown(&m, "/a/[all other files]", TOP_LOOKUPS, "530");
+	expect_shown(&m, "/a/[all other files]", TOP_MISSES, "185");
+	expect_shown(&m, "[all other files]", TOP_MISSES, "285");
+	top_moment_free(&m);
+	/* One without a row in the interval, and one whose files all have rows. */
+	ask.directory = 2;
+	assert_int_equal(top_moment_load(f->sql, &ask, &m, &err), 0);
+	assert_int_equal(m.nr_rows, 3);
+	top_moment_free(&m);
+	ask.directory = 1;
+	fixture_sql(f, "UPDATE directory_interval SET lookups = 70, misses = 15");
+	assert_int_equal(top_moment_load(f->sql, &ask, &m, &err), 0);
+	assert_int_equal(m.nr_rows, 3);
+	top_moment_free(&m);
+}
+
 /* In an old database without the table of directory sums, the sums come from its files. */
 static void directories_of_before(void **state)
 {
@@ -422,6 +454,7 @@ int main(void)
 		TEST(never_seen_is_absent),
 		TEST(merged_slices_are_absent),
 		TEST(files_and_their_rest),
+		TEST(other_files_of_a_directory),
 		TEST(directories_are_exact),
 		TEST(files_of_a_window_are_added_up),
 		TEST(directories_of_before),

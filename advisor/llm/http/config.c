@@ -302,14 +302,12 @@ static int read_file(const char *path, struct key *ret, struct errtext *err)
 
 int key_read(const char *variable, const char *file, struct key *ret, struct errtext *err)
 {
-	const char *value;
+	const char *value = variable ? getenv(variable) ?: "" : NULL;
 
 	if (file)
 		return read_file(file, ret, err);
-	if (variable) {
-		value = getenv(variable);
-		return take_key(value ? value : "", value ? strlen(value) : 0, variable, ret, err);
-	}
+	if (value)
+		return take_key(value, strlen(value), variable, ret, err);
 	memset(ret, 0, sizeof(*ret));
 	return 0;
 }

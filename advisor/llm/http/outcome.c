@@ -81,11 +81,8 @@ static struct quote quote_of(const char *text)
 }
 
 /* "HOST refuses": a host may have 253 bytes. */
-static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
-		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-static void say(const struct question *q, struct outcome *o, enum llm_outcome outcome,
-		const char *fmt, ...)
+static void __attribute__((format(printf, 4, 5)))
+say(const struct question *q, struct outcome *o, enum llm_outcome outcome, const char *fmt, ...)
 {
 	int len = snprintf(o->line, sizeof(o->line), "%.100s ", q->endpoint.host);
 	va_list args;
@@ -96,27 +93,26 @@ static void say(const struct question *q, struct outcome *o, enum llm_outcome ou
 	o->outcome = outcome;
 }
 
-static bool is_one_of(int value, const int *list, size_t nr)
+/* The list ends with 0. */
+static bool is_one_of(int value, const int *list)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (list[i] == value)
-			return true;
-	return false;
+	while (*list && *list != value)
+		list++;
+	return *list;
 }
 
 /* Temporary errors of libcurl. */
-static const int passing_failures[] = {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
-				       CURLE_PARTIAL_FILE,	   CURLE_OPERATION_TIMEDOUT,
-				       CURLE_GOT_NOTHING,	   CURLE_SSL_CONNECT_ERROR,
-				       CURLE_SEND_ERROR,	   CURLE_RECV_ERROR};
+static const int passing_failures[] = {
+	CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_PARTIAL_FILE,
+	CURLE_OPERATION_TIMEDOUT,   CURLE_GOT_NOTHING,	   CURLE_SSL_CONNECT_ERROR,
+	CURLE_SEND_ERROR,	    CURLE_RECV_ERROR,	   0};
 
 static void of_network(const struct question *q, const struct transport_result *t,
 		       struct outcome *o)
 {
 	struct quote said = quote_of(t->said);
 
-	o->passing = is_one_of(t->curl, passing_failures,
-			       sizeof(passing_failures) / sizeof(passing_failures[0]));
+	o->passing = is_one_of(t->curl, passing_failures);
 	if (t->curl == CURLE_PARTIAL_FILE)
 		say(q, o, LLM_BROKEN, "sent an incomplete answer%s", said.s);
 	else if (t->curl == CURLE_OPERATION_TIMEDOUT && t->stalled)
@@ -138,7 +134,7 @@ static void of_network(const struct question *q, const struct transport_result *
 		    said.s);
 }
 
-static const int passing_statuses[] = {408, 409, 429, 500, 502, 503, 504, 529};
+static const int passing_statuses[] = {408, 409, 429, 500, 502, 503, 504, 529, 0};
 
 /* The advice to the user; "": none known. */
 static const char *advice(const struct question *q, enum complaint complaint, int status)
@@ -174,9 +170,7 @@ static void of_status(const struct question *q, int status, const struct wire_er
 
 	o->too_long = complaint == COMPLAINT_LONG;
 	o->other_limit = complaint == COMPLAINT_TOKENS && q->config->api == LLM_OPENAI;
-	o->passing = complaint != COMPLAINT_QUOTA &&
-		     is_one_of(status, passing_statuses,
-			       sizeof(passing_statuses) / sizeof(passing_statuses[0]));
+	o->passing = complaint != COMPLAINT_QUOTA && is_one_of(status, passing_statuses);
 	if (o->too_long)
 		say(q, o, LLM_REFUSED, "refused the request (status %d): the prompt is too long%s",
 		    status, said.s);

@@ -29,33 +29,30 @@ static void headers_free(struct curl_slist *list)
 	curl_slist_free_all(list);
 }
 
+static bool add_header(struct curl_slist **list, const char *line)
+{
+	struct curl_slist *longer = curl_slist_append(*list, line);
+
+	*list = longer ?: *list;
+	return longer;
+}
+
 /* The request's headers, with the key; NULL: no memory. The key is wiped on free. */
 static struct curl_slist *headers_of(const struct question *q)
 {
-	bool anthropic = q->config->api == LLM_ANTHROPIC;
+	bool anthropic = q->config->api == LLM_ANTHROPIC, ok;
 	char key[KEY_MAX + 64] = "";
-	const char *const lines[] = {
-		"Content-Type: application/json",
-		"Accept: application/json",
-		/* Servers without support for "Expect: 100-continue" would delay a long request. */
-		"Expect:",
-		anthropic ? "anthropic-version: 2023-06-01" : "",
-		key,
-	};
 	struct curl_slist *list = NULL;
-	bool failed = false;
 
-	if (q->key.len)
-		snprintf(key, sizeof(key), "%s%s",
-			 anthropic ? "x-api-key: " : "Authorization: Bearer ", q->key.text);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && !failed; i++) {
-		struct curl_slist *longer = *lines[i] ? curl_slist_append(list, lines[i]) : list;
-
-		failed = !longer;
-		list = longer ? longer : list;
-	}
+	snprintf(key, sizeof(key), "%s%s", anthropic ? "x-api-key: " : "Authorization: Bearer ",
+		 q->key.text);
+	/* Servers without support for "Expect: 100-continue" would delay a long request. */
+	ok = add_header(&list, "Content-Type: application/json") &&
+	     add_header(&list, "Accept: application/json") && add_header(&list, "Expect:") &&
+	     (!anthropic || add_header(&list, "anthropic-version: 2023-06-01")) &&
+	     (!q->key.len || add_header(&list, key));
 	explicit_bzero(key, sizeof(key));
-	if (!failed)
+	if (ok)
 		return list;
 	headers_free(list);
 	return NULL;
@@ -102,12 +99,20 @@ static int on_progress(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off
 
 #define SET(option, value) (ok = ok && !curl_easy_setopt(t->curl, CURLOPT_##option, value))
 
-static bool set_limits(struct transfer *t)
+static bool set_options(struct transfer *t, const char *body, struct curl_slist *headers)
 {
+	const struct llm_config *config = t->q->config;
 	uint64_t ms = t->q->left_ns / 1000000;
 	long left = ms < 1 ? 1 : (long)ms;
 	bool ok = true;
 
+	SET(URL, t->q->endpoint.url);
+	SET(USERAGENT, "cachemon/" CACHEMON_VERSION);
+	SET(POST, 1L);
+	SET(POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+	SET(POSTFIELDS, body);
+	SET(HTTPHEADER, headers);
+	SET(ERRORBUFFER, t->said);
 	SET(NOSIGNAL, 1L);
 	SET(QUICK_EXIT, 1L); /* do not wait for an unresponsive resolver */
 	SET(TIMEOUT_MS, left);
@@ -122,14 +127,6 @@ static bool set_limits(struct transfer *t)
 	SET(XFERINFOFUNCTION, on_progress);
 	SET(XFERINFODATA, t);
 	SET(NOPROGRESS, 0L);
-	return ok;
-}
-
-static bool set_trust(struct transfer *t)
-{
-	const struct llm_config *config = t->q->config;
-	bool ok = true;
-
 	SET(SSL_VERIFYPEER, 1L);
 	SET(SSL_VERIFYHOST, 2L);
 	SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -146,20 +143,6 @@ static bool set_trust(struct transfer *t)
 		SET(SSLCERT, config->cert_file);
 	if (config->cert_key_file)
 		SET(SSLKEY, config->cert_key_file);
-	return ok;
-}
-
-static bool set_request(struct transfer *t, const char *body, struct curl_slist *headers)
-{
-	bool ok = true;
-
-	SET(URL, t->q->endpoint.url);
-	SET(USERAGENT, "cachemon/" CACHEMON_VERSION);
-	SET(POST, 1L);
-	SET(POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
-	SET(POSTFIELDS, body);
-	SET(HTTPHEADER, headers);
-	SET(ERRORBUFFER, t->said);
 	return ok;
 }
 
@@ -201,8 +184,7 @@ int transport_do(const struct question *q, const char *body, struct transport_re
 	struct curl_slist *headers = headers_of(q);
 	int err = -ENOMEM;
 
-	if (t.curl && headers && set_request(&t, body, headers) && set_limits(&t) &&
-	    set_trust(&t)) {
+	if (t.curl && headers && set_options(&t, body, headers)) {
 		take_result(&t, curl_easy_perform(t.curl));
 		*ret = r;
 		err = 0;

@@ -90,12 +90,10 @@ static bool fill_request(cJSON *root, const struct llm_config *config,
 	_cleanup_free_ char *system = NULL;
 	cJSON *messages;
 
-	if (asprintf(&system, "%s%s%s", prompt->system,
-		     told ? ""
-			  : "\n\nAnswer with one JSON object and nothing else. Its JSON "
-			    "schema:\n",
-		     told ? "" : prompt->schema) < 0)
-		system = NULL;
+	text_print(&system, "%s%s%s", prompt->system,
+		   told ? ""
+			: "\n\nAnswer with one JSON object and nothing else. Its JSON schema:\n",
+		   told ? "" : prompt->schema);
 	if (!system || !add_text(root, "model", config->model ?: ""))
 		return false;
 	if (!openai && (!cJSON_AddNumberToObject(root, limit, prompt->max_tokens) ||

@@ -33,7 +33,7 @@ static void put_statement(struct tree *t, const struct llm_statement *s)
 	tree_end(t);
 	tree_text(t, "action", s->action ? s->action->text : NULL);
 	tree_string(t, "action_note", s->action ? s->action->note_id : NULL);
-	tree_string(t, "confidence", wording_confidence_names[s->confidence]);
+	tree_string(t, "confidence", llm_confidence_names[s->confidence]);
 	tree_end(t);
 }
 

@@ -202,15 +202,22 @@ static void say_prefetch(FILE *out, const struct view *v)
 	fprintf(out, " %s %s (%s) %s prefetched", show_count(pages, false).s,
 		show_plural(pages, "page", "pages"), pages_size(v, pages).s,
 		show_plural(pages, "was", "were"));
-	if (v->d.accuracy.known)
+	if (v->d.accuracy.known) {
+		struct opt_i64 unused = counts_get(v->c, C_resident_unused);
+
 		fprintf(out, "; %s of those with a settled fate were used",
 			show_range(v->d.accuracy, &v->d.accuracy_range).s);
-	else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0)
+		/* A share of few of them would mislead alone. */
+		if (unused.known && unused.value > 0)
+			fprintf(out, ", and %s %s still cached and unused",
+				show_count(unused, false).s, show_plural(unused, "is", "are"));
+	} else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0) {
 		fputs("; too many of them have an unknown fate", out);
-	else if (v->c->known[C_used])
+	} else if (v->c->known[C_used]) {
 		fputs("; none of them has been used or evicted yet", out);
-	else
+	} else {
 		fputs("; their use was not measured", out);
+	}
 	fputs(".", out);
 }
 

@@ -122,9 +122,9 @@ static size_t fixes_in_view(const char *text, long end, const long *fix_ends, si
 	return nr;
 }
 
-/* To be freed; NULL: no memory. tight: as in sections_screen(). */
+/* To be freed; NULL: no memory. */
 static char *make_screen(const struct report_options *o, const struct model *m, FILE *out,
-			 size_t rows, bool tight, bool *ret_fits)
+			 size_t rows, enum screen_detail detail, bool *ret_fits)
 {
 	long fix_ends[SECTIONS_FIXES] = {0}, end;
 	struct text_builder b;
@@ -137,11 +137,11 @@ static char *make_screen(const struct report_options *o, const struct model *m, 
 		return NULL;
 	d.looks_like = out;
 	d.step_ends = fix_ends;
-	nr = sections_screen(&d, m, tight);
+	nr = sections_screen(&d, m, detail);
 	end = doc_position(&d);
 	shown = fixes_in_view(b.text, end, fix_ends, nr,
-			      sections_screen_end_lines(o->again_db, o->again ?: ""), rows);
-	sections_screen_end(&d, m, o->again_db, o->again ?: "", shown);
+			      sections_screen_end_lines(detail, o->again_db, o->again ?: ""), rows);
+	sections_screen_end(&d, m, detail, o->again_db, o->again ?: "", shown);
 	ret = doc_end(&d);
 	text = text_end(&b);
 	if (ret) {
@@ -159,17 +159,16 @@ static int write_screen(const struct report_options *o, const struct model *m, F
 {
 	size_t columns, rows = SIZE_MAX;
 	bool fits = false;
-	char *text;
+	char *text = NULL;
 	int ret;
 
 	terminal_size(out, &columns, &rows);
-	text = make_screen(o, m, out, rows, false, &fits);
-	if (text && !fits) {
+	for (enum screen_detail detail = SCREEN_ALL; detail < SCREEN_NR && !fits; detail++) {
 		free(text);
-		text = make_screen(o, m, out, rows, true, &fits);
+		text = make_screen(o, m, out, rows, detail, &fits);
+		if (!text)
+			return -ENOMEM;
 	}
-	if (!text)
-		return -ENOMEM;
 	ret = fputs(text, out) == EOF ? -EIO : 0;
 	free(text);
 	return ret;

@@ -14,16 +14,25 @@ void sections_report(struct doc *d, const struct model *m);
 /* "cachemon VERB: JOB, run N on HOST". */
 void sections_title(struct doc *d, const struct model *m, const char *verb);
 
-/* A short report for a terminal, doc_begin() included; returns how many fixes it shows. tight:
- * omits why measuring cost more than its budget. sections_screen.c: */
 enum { SECTIONS_FIXES = 3 };
-size_t sections_screen(struct doc *d, const struct model *m, bool tight);
+
+/* What a screen leaves out to fit, each with all before it. Of several jobs each shows one less. */
+enum screen_detail {
+	SCREEN_ALL,
+	SCREEN_NO_REASON, /* why measuring cost more than its budget */
+	SCREEN_LEAST, /* start, limit and grades, reasons of lower bounds, all commands but one */
+	SCREEN_NR,
+};
+
+/* A short report for a terminal, doc_begin() included; returns how many fixes it shows.
+ * sections_screen.c: */
+size_t sections_screen(struct doc *d, const struct model *m, enum screen_detail detail);
 /* Its end; db: a path that commands must name, or NULL; again: further options of theirs, with a
  * blank before them, or ""; fixes: how many are shown. */
-void sections_screen_end(struct doc *d, const struct model *m, const char *db, const char *again,
-			 size_t fixes);
+void sections_screen_end(struct doc *d, const struct model *m, enum screen_detail detail,
+			 const char *db, const char *again, size_t fixes);
 /* The most lines that it has. */
-size_t sections_screen_end_lines(const char *db, const char *again);
+size_t sections_screen_end_lines(enum screen_detail detail, const char *db, const char *again);
 /* The head of a whole report: what was run, the verdict, the waiting, and what to fix first. */
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job);
 

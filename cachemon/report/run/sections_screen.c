@@ -14,7 +14,8 @@
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/prose.h"
 
-enum { JOBS_MAX = 3 };
+/* At least one on the lowest screen. */
+enum { JOBS_MAX = SCREEN_NR };
 
 static const struct doc_column fact_columns[] = {{"", DOC_LEFT}, {"", DOC_WRAP}};
 
@@ -99,8 +100,11 @@ static char *slurm_text(const struct model_job *job)
 	return ret;
 }
 
+enum head { HEAD_LEAST, HEAD_SCREEN, HEAD_WHOLE };
+
 /* The run's description: command, user, machine, time, limit. job: NULL: several different jobs. */
-static void put_head(struct doc *d, const struct model *m, const struct model_job *job, bool whole)
+static void put_head(struct doc *d, const struct model *m, const struct model_job *job,
+		     enum head head)
 {
 	static const struct bytes slurm = {"slurm", 5};
 	struct doc_table t = DOC_TABLE(NULL, fact_columns);
@@ -108,11 +112,13 @@ static void put_head(struct doc *d, const struct model *m, const struct model_jo
 	struct bytes what = started ? model_command(job) : job ? job->selector : (struct bytes){0};
 
 	if (job)
-		fact(&t, started ? "command" : "watched", prose_name(&what, PROSE_TWO_LINES));
+		fact(&t, started ? "command" : "watched",
+		     prose_name(&what, head == HEAD_LEAST ? PROSE_NAME_MAX : PROSE_TWO_LINES));
 	if (job && bytes_equal(&job->kind, &slurm))
 		fact(&t, "job", slurm_text(job));
-	fact(&t, "started", started_text(m, whole));
-	if (job)
+	if (head != HEAD_LEAST)
+		fact(&t, "started", started_text(m, head == HEAD_WHOLE));
+	if (job && head != HEAD_LEAST)
 		fact(&t, "limit", limit_text(m, job));
 	if (m->run.exit_status.known && m->run.exit_status.value) {
 		doc_cell(&t, "status");
@@ -206,34 +212,40 @@ static size_t put_fixes(struct doc *d, const struct model *m, const struct model
 	return nr;
 }
 
-static void put_reads(struct doc *d, const struct model *m, const struct model_job *job, bool tight)
+static void put_reads(struct doc *d, const struct model *m, const struct model_job *job, bool why)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
 
 	if (out)
-		prose_reads(out, m, job, !tight);
+		prose_reads(out, m, job, why);
 	doc_para_text(d, text_end(&b));
 }
 
 void sections_head(struct doc *d, const struct model *m, const struct model_job *job)
 {
-	put_head(d, m, job, true);
+	put_head(d, m, job, HEAD_WHOLE);
 	sections_judgement(d, m, job);
 	put_figures(d, m, job, false);
 	put_fixes(d, m, job);
 }
 
-static void put_caveats(struct doc *d, const struct model *m)
+static void put_caveats(struct doc *d, const struct model *m, enum screen_detail detail)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
+	bool any = out && prose_caveats(out, "Caution: ", m);
+	char *text = text_end(&b);
 
-	if (out)
-		prose_caveats(out, "Caution: ", m);
+	if (detail == SCREEN_LEAST) {
+		free(text);
+		if (any)
+			doc_para(d, "Caution: the figures are incomplete; --full shows why.");
+		return;
+	}
 	if (m->run.sliced.known && m->run.sliced.value)
 		doc_para(d, "~ marks an estimate from part of the reads, with its 90 %% interval.");
-	doc_para_text(d, text_end(&b));
+	doc_para_text(d, text);
 }
 
 /* The first fix; NULL: none. */
@@ -262,20 +274,20 @@ static bool db_is_long(const char *db, const char *again)
 			     COMMAND_WIDTH;
 }
 
-size_t sections_screen_end_lines(const char *db, const char *again)
+size_t sections_screen_end_lines(enum screen_detail detail, const char *db, const char *again)
 {
-	return 4 + db_is_long(db, again);
+	return (detail == SCREEN_LEAST ? 2 : 4) + db_is_long(db, again);
 }
 
 /* Commands to copy, and their purposes in a column if that has room, else where one has. db:
  * quoted, or "". */
 static char *commands_text(const char *db, bool apart, const char *again, const char *full,
-			   const struct finding *f)
+			   bool least, const struct finding *f)
 {
 	enum { NR = 3 };
 	const char *const whys[NR] = {full, "a page to send", "meaning and undo"};
 	const char *option = apart || !*db ? "" : " --db ", *path = apart ? "" : db;
-	size_t nr = f ? NR : NR - 1, wide = 0, longest = strlen("  # a page to send");
+	size_t nr = least ? 1 : f ? NR : NR - 1, wide = 0, longest = strlen("  # a page to send");
 	char *commands[NR] = {NULL};
 	struct text_builder b;
 	FILE *out = text_begin(&b);
@@ -308,7 +320,8 @@ static char *commands_text(const char *db, bool apart, const char *again, const 
 }
 
 /* One job of several. */
-static void put_one_of(struct doc *d, const struct model *m, const struct model_job *job)
+static void put_one_of(struct doc *d, const struct model *m, const struct model_job *job,
+		       bool grades)
 {
 	char *name = prose_name(&job->name, PROSE_NAME_MAX);
 	const struct finding *f = first_fix(m, job);
@@ -319,7 +332,7 @@ static void put_one_of(struct doc *d, const struct model *m, const struct model_
 	if (f)
 		doc_para(d, "Fix first: %s [%s]. Gain: %s.", f->rule->title, f->rule->id,
 			 finding_gain(&f->gain).s);
-	put_figures(d, m, job, true);
+	put_figures(d, m, job, grades);
 }
 
 static size_t count_watched(const struct model *m)
@@ -360,37 +373,39 @@ static bool not_started(const struct model *m, const struct model_job *job)
 	       m->run.exit_status.value <= 127 && job->processes.known && !job->processes.value;
 }
 
-size_t sections_screen(struct doc *d, const struct model *m, bool tight)
+size_t sections_screen(struct doc *d, const struct model *m, enum screen_detail detail)
 {
 	const struct model_job *job = model_main_job(m);
+	bool least = detail == SCREEN_LEAST;
 	size_t watched = count_watched(m);
 	size_t shown = 0, fixes = 0;
 
 	put_title(d, m, job, watched);
-	put_head(d, m, watched < 2 ? job : NULL, false);
+	put_head(d, m, watched < 2 ? job : NULL, least ? HEAD_LEAST : HEAD_SCREEN);
 	if (job && watched < 2 && not_started(m, job)) {
 		doc_para(d, "The command could not be started.");
 	} else if (job && watched < 2) {
 		sections_judgement(d, m, job);
-		put_reads(d, m, job, tight);
-		put_figures(d, m, job, true);
+		put_reads(d, m, job, detail == SCREEN_ALL);
+		put_figures(d, m, job, !least);
 		fixes = put_fixes(d, m, job);
 	}
-	for (size_t i = 0; watched > 1 && i < m->nr_jobs && shown < JOBS_MAX; i++) {
+	for (size_t i = 0; watched > 1 && i < m->nr_jobs && shown < JOBS_MAX - (size_t)detail;
+	     i++) {
 		if (model_others(&m->jobs[i]))
 			continue;
-		put_one_of(d, m, &m->jobs[i]);
+		put_one_of(d, m, &m->jobs[i], !least);
 		shown++;
 	}
 	if (shown && shown < watched)
 		doc_para(d, "%zu more %s: select one with --job.", watched - shown,
 			 watched - shown == 1 ? "job" : "jobs");
-	put_caveats(d, m);
+	put_caveats(d, m, detail);
 	return fixes;
 }
 
-void sections_screen_end(struct doc *d, const struct model *m, const char *db, const char *again,
-			 size_t fixes)
+void sections_screen_end(struct doc *d, const struct model *m, enum screen_detail detail,
+			 const char *db, const char *again, size_t fixes)
 {
 	_cleanup_free_ char *word = NULL;
 	size_t left = count_watched(m) < 2 ? fixes_left(m, model_main_job(m), fixes) : 0;
@@ -402,9 +417,9 @@ void sections_screen_end(struct doc *d, const struct model *m, const char *db, c
 		f = first_fix(m, &m->jobs[i]);
 	if (left)
 		snprintf(full, sizeof(full), "with %zu more %s", left, left == 1 ? "fix" : "fixes");
-	text = db && quote_word(db, &word)
-		       ? NULL
-		       : commands_text(word ?: "", db_is_long(db, again), again, full, f);
+	text = db && quote_word(db, &word) ? NULL
+					   : commands_text(word ?: "", db_is_long(db, again), again,
+							   full, detail == SCREEN_LEAST, f);
 	if (text)
 		doc_code(d, "shell", text);
 	else

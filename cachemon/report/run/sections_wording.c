@@ -6,8 +6,6 @@
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/wording.h"
 
-const char *const wording_confidence_names[] = {"low", "medium", "high"};
-
 size_t wording_dropped(const struct wording *w)
 {
 	size_t nr = 0;

@@ -30,8 +30,6 @@ struct wording {
 	size_t nr_evidence;
 };
 
-extern const char *const wording_confidence_names[]; /* by enum llm_confidence */
-
 size_t wording_dropped(const struct wording *w);
 /* "Written by MODEL at HOST and checked: 5 statements kept, 2 dropped", or why there are no
  * statements. A line in the arena; NULL: no memory. */

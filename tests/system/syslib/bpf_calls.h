@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * For preloaded libraries that inspect bpf(2). libbpf calls it by syscall(3), with each argument a
- * long. This header passes the call on; before_bpf() is defined by the library.
+ * long. This header passes the call on; before_bpf() is defined by the library, and so is
+ * bpf_returns() if the library defines BPF_RETURNS.
  */
 #ifndef BPF_CALLS_H
 #define BPF_CALLS_H
@@ -14,10 +15,13 @@
 static long (*next_syscall)(long nr, ...);
 
 static void before_bpf(long command, union bpf_attr *attr);
+#ifdef BPF_RETURNS
+static void bpf_returns(long command);
+#endif
 
 long syscall(long nr, ...)
 {
-	long args[6];
+	long args[6], result;
 	va_list rest;
 
 	va_start(rest, nr);
@@ -28,7 +32,12 @@ long syscall(long nr, ...)
 		next_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	if (nr == SYS_bpf)
 		before_bpf(args[0], (union bpf_attr *)args[1]);
-	return next_syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+	result = next_syscall(nr, args[0], args[1], args[2], args[3], args[4], args[5]);
+#ifdef BPF_RETURNS
+	if (nr == SYS_bpf)
+		bpf_returns(args[0]);
+#endif
+	return result;
 }
 
 #endif

@@ -27,12 +27,14 @@ UNIT
 cat >nightly.service <<'UNIT'
 [Service]
 User=65534
-ExecStart=/bin/sh -c 'read x </run/go; cat /scratch/data >/dev/null; echo >/run/done; read x </run/go'
+# It reads the file for each word, and ends at an empty line.
+ExecStart=/bin/sh -c 'while read x </run/go && [ $x ]; do cat /scratch/data >/dev/null; echo >/run/done; done'
 UNIT
 mkdir cachemon.service.d
 cat >cachemon.service.d/out.conf <<'UNIT'
 [Service]
 StandardError=append:/out/daemon.err
+ExecStopPost=+/bin/sh -c 'echo $SERVICE_RESULT >>/out/daemon.results'
 RestartSec=1s
 # The kernel checks the programs, which takes minutes under emulation.
 TimeoutStartSec=10min

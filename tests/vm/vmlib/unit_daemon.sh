@@ -5,13 +5,19 @@ db=/var/lib/cachemon/node.db
 of() { systemctl show -P "$1" cachemon.service; }
 intervals() { sqlite3 "file:$db?mode=ro" 'SELECT count(*) FROM interval' 2>/dev/null || echo 0; }
 has_intervals() { [ "$(intervals)" -gt "$1" ]; }
-started_again() { [ "$(of NRestarts) $(of ActiveState)" = "1 active" ]; }
+started_again() { [ "$(of NRestarts) $(of ActiveState)" = "$1 active" ]; }
 has_metrics() { curl -sf http://127.0.0.1:9752/metrics | tee /out/daemon.metrics | grep -q nightly; }
 wait_for() {
 	until "$@"; do
 		[ "$(of ActiveState)" != failed ] || exit 1
 		sleep 0.2
 	done
+}
+# The service reads its file, and the interval of that ends.
+read_once() {
+	echo read >/run/go
+	read -r _ </run/done
+	wait_for has_intervals $(($(intervals) + 1))
 }
 
 systemctl enable --now cachemon.service
@@ -20,9 +26,7 @@ systemctl start nightly.service
 wait_for has_intervals 0
 systemctl show cachemon.service >/out/daemon.watches
 cat "/proc/$(of MainPID)/status" >/out/daemon.status
-echo >/run/go
-read -r _ </run/done
-wait_for has_intervals $(($(intervals) + 1))
+read_once
 setpriv --reuid 65534 --regid 65534 --clear-groups cachemon jobs --json >/out/daemon.jobs
 setpriv --reuid 65533 --regid 65533 --clear-groups cachemon jobs --json >/out/others.jobs
 cachemon jobs unit:nightly.service -o /scratch/job.db
@@ -38,11 +42,22 @@ printf '%s\n' 'metrics:' '  listen: 127.0.0.1:9752' >>/etc/cachemon/node.yaml
 cp /run/metrics.conf /run/systemd/system/cachemon.service.d/
 systemctl daemon-reload
 kill -9 "$(of MainPID)"
-wait_for started_again
+wait_for started_again 1
 wait_for has_metrics
 cat "/proc/$(of MainPID)/status" >/out/again.status
 cat "/proc/$(pgrep -x cachemon-http)/status" >/out/http.status
+
+# A daemon that does nothing: WatchdogSec is the unit's own.
+read_once
+kill -STOP "$(of MainPID)"
+wait_for started_again 2
+read_once
 systemctl stop cachemon.service
 systemctl show cachemon.service >/out/daemon.show
+sqlite3 "$db" "SELECT run_id FROM job WHERE external_id = 'nightly.service' ORDER BY run_id" |
+	while read -r run; do
+		i=$((i + 1))
+		cachemon report --db "$db" --run "$run" --format json -o "/out/run.$i.json"
+	done
 echo >/run/go
 echo 0 >/out/status

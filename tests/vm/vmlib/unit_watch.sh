@@ -12,7 +12,7 @@ do
 done
 pid=$(systemctl show -P MainPID "$unit")
 cat "/proc/$pid/status" >/out/unit.status
-echo >/run/go
+echo read >/run/go
 read -r _ </run/done
 systemctl stop "$unit"
 systemctl show "$unit" >/out/unit.show
