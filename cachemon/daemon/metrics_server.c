@@ -23,13 +23,6 @@ enum {
 	SCRAPERS = 16,
 };
 
-/* A user who gave the right password, from that address (as IPv6). */
-struct scraper {
-	char *password; /* NULL: free */
-	size_t user;
-	struct in6_addr from;
-};
-
 struct connection {
 	int fd; /* < 0: the place is free */
 	uint64_t since_ns;
@@ -42,6 +35,13 @@ struct peer {
 	unsigned char address[8];
 	uint64_t since_ns;
 	unsigned int guesses; /* since then */
+};
+
+/* A user who gave the right password, from that address. */
+struct scraper {
+	char *password; /* NULL: free */
+	size_t user;
+	unsigned char address[8];
 };
 
 struct metrics_server {
@@ -123,86 +123,93 @@ static bool hash_matches(const char *password, const char *hash)
 	return made && same_text(made, hash);
 }
 
-/* Whether this peer may have another password checked now; of IPv6 its /64 network is the peer. A
- * new one takes the place of the one that began longest ago. */
-static bool may_guess(struct metrics_server *s, const struct in6_addr *from)
+static void address_of(struct MHD_Connection *c, unsigned char ret[8])
 {
-	const unsigned char *of = from->s6_addr + (IN6_IS_ADDR_V4MAPPED(from) ? 8 : 0);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *a = info ? info->client_addr : NULL;
+
+	memset(ret, 0, 8);
+	if (a && a->sa_family == AF_INET) {
+		memcpy(ret, &((const struct sockaddr_in *)a)->sin_addr, 4);
+	} else if (a && a->sa_family == AF_INET6) {
+		const struct in6_addr *v6 = &((const struct sockaddr_in6 *)a)->sin6_addr;
+
+		if (IN6_IS_ADDR_V4MAPPED(v6))
+			memcpy(ret, v6->s6_addr + 12, 4);
+		else
+			memcpy(ret, v6->s6_addr, 8);
+	}
+}
+
+/* Whether this peer may have another password checked now. A new one takes the place of the one
+ * that began longest ago. */
+static bool may_guess(struct metrics_server *s, const unsigned char address[8])
+{
 	uint64_t now = clock_now_ns();
 	struct peer *p = s->peers;
 
 	for (int i = 0; i < PEERS; i++) {
-		if (s->peers[i].since_ns && !memcmp(s->peers[i].address, of, 8)) {
+		if (s->peers[i].since_ns && !memcmp(s->peers[i].address, address, 8)) {
 			p = &s->peers[i];
 			break;
 		}
 		if (s->peers[i].since_ns < p->since_ns)
 			p = &s->peers[i];
 	}
-	if (memcmp(p->address, of, 8) != 0 || now - p->since_ns >= SECOND_NS) {
+	if (memcmp(p->address, address, 8) != 0 || now - p->since_ns >= SECOND_NS) {
 		*p = (struct peer){.since_ns = now};
-		memcpy(p->address, of, 8);
+		memcpy(p->address, address, 8);
 	}
 	return p->guesses++ < GUESSES;
 }
 
-static struct in6_addr address_of(struct MHD_Connection *c)
-{
-	const struct sockaddr *a =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-	struct in6_addr ret = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-
-	if (a->sa_family == AF_INET6)
-		return ((const struct sockaddr_in6 *)a)->sin6_addr;
-	memcpy(&ret.s6_addr[12], &((const struct sockaddr_in *)a)->sin_addr, 4);
-	return ret;
-}
-
 /* NULL: none. */
 static struct scraper *find_scraper(struct metrics_server *s, size_t user,
-				    const struct in6_addr *from)
+				    const unsigned char address[8])
 {
 	for (int i = 0; i < SCRAPERS; i++) {
 		struct scraper *of = &s->scrapers[i];
 
-		if (of->password && of->user == user && IN6_ARE_ADDR_EQUAL(&of->from, from))
+		if (of->password && of->user == user && !memcmp(of->address, address, 8))
 			return of;
 	}
 	return NULL;
 }
 
-static void remember(struct metrics_server *s, size_t user, const struct in6_addr *from,
+static void remember(struct metrics_server *s, size_t user, const unsigned char address[8],
 		     const char *password)
 {
 	struct scraper *of =
-		find_scraper(s, user, from) ?: &s->scrapers[s->next_scraper++ % SCRAPERS];
+		find_scraper(s, user, address) ?: &s->scrapers[s->next_scraper++ % SCRAPERS];
 
 	free(of->password);
-	*of = (struct scraper){strdup(password), user, *from};
+	*of = (struct scraper){.password = strdup(password), .user = user};
+	memcpy(of->address, address, 8);
 }
 
 /* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
  * was right before is not hashed again, so that a scraper takes little time. That is for its
  * address only: elsewhere a guesser would recognize it when no more are checked. */
-static unsigned int check_password(struct metrics_server *s, const struct in6_addr *from,
+static unsigned int check_password(struct metrics_server *s, const unsigned char address[8],
 				   const char *name, const char *password)
 {
-	const struct scraper *known;
 	const struct web_config *web = s->web;
+	const struct scraper *known;
 	size_t user = 0;
 	bool right;
 
 	while (user < web->nr_users && strcmp(web->users[user].name, name) != 0)
 		user++;
-	known = find_scraper(s, user, from);
+	known = find_scraper(s, user, address);
 	if (known && same_text(known->password, password))
 		return MHD_HTTP_OK;
-	if (!may_guess(s, from))
+	if (!may_guess(s, address))
 		return MHD_HTTP_TOO_MANY_REQUESTS;
 	right = hash_matches(password, web->users[user < web->nr_users ? user : 0].hash);
 	if (!right || user == web->nr_users)
 		return MHD_HTTP_UNAUTHORIZED;
-	remember(s, user, from, password);
+	remember(s, user, address, password);
 	return MHD_HTTP_OK;
 }
 
@@ -210,15 +217,14 @@ static unsigned int authorize(struct metrics_server *s, struct MHD_Connection *c
 {
 	char *password = NULL, *name;
 	unsigned int status = MHD_HTTP_UNAUTHORIZED;
+	unsigned char address[8];
 
 	if (!s->web->nr_users)
 		return MHD_HTTP_OK;
 	name = MHD_basic_auth_get_username_password(c, &password);
-	if (name && password) {
-		struct in6_addr from = address_of(c);
-
-		status = check_password(s, &from, name, password);
-	}
+	address_of(c, address);
+	if (name && password)
+		status = check_password(s, address, name, password);
 	MHD_free(name);
 	MHD_free(password);
 	return status;

@@ -262,8 +262,8 @@ static void say_totals(const struct node_desk *d, const struct node_peer *peer, 
 	}
 }
 
-/* Users do not pay for what else the machine does. */
-/* since < 0: all of its rows. *ret_fd stays if there are no newer ones. */
+/* Users do not pay for what else the machine does. since < 0: all of its rows. *ret_fd stays if
+ * there are no newer ones. */
 static int copy_run(struct node_desk *d, uid_t uid, int64_t run_id, int64_t since, int *ret_fd,
 		    uint64_t *ret_cpu_ns, struct errtext *err)
 {
