@@ -371,6 +371,9 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 #define DEVICE_HAS(column)                                                                         \
 	"(SELECT d." column " FROM device d JOIN job ON job.run_id = d.run_id WHERE job.id = ?1 "  \
 	"AND d.dev_major = filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
+#define DEVICE_FACTS                                                                               \
+	DEVICE_HAS("read_ahead_kb")                                                                \
+	", " DEVICE_HAS("rotational") ", " DEVICE_HAS("network") ", "
 
 struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 {
@@ -393,10 +396,10 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	int ret;
 	/* Older databases have no devices, or not their reads. */
 	static const char *const by_age[] = {
-		FILESYSTEM_COLUMNS "NULL, NULL, NULL, NULL",
-		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", NULL, NULL, NULL",
-		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", " DEVICE_HAS(
-			"name") ", " DEVICE_HAS("reads") ", " DEVICE_HAS("read_ms"),
+		FILESYSTEM_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_FACTS "NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_FACTS DEVICE_HAS("name") ", " DEVICE_HAS(
+			"reads") ", " DEVICE_HAS("read_ms"),
 	};
 	int age = model_has(db, "device", "read_ahead_kb") + model_has(db, "device", "reads");
 
@@ -420,6 +423,8 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
 		f->read_ahead_kb = rows_i64(&r);
+		f->rotational = rows_i64(&r);
+		f->network = rows_i64(&r);
 		f->device = rows_bytes(&r);
 		f->device_reads = rows_i64(&r);
 		f->device_read_ms = rows_i64(&r);

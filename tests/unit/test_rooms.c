@@ -54,7 +54,7 @@ static const struct room {
 	{"advisor/readahead", "cachemon/base cachemon/figures cachemon/db advisor/load"},
 	{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
 	{"advisor/compare", "cachemon/figures advisor/stats"},
-	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
+	{"advisor/rules", "cachemon/base cachemon/access cachemon/figures cachemon/db"},
 	{"advisor/analysis", "cachemon/base cachemon/db cachemon/figures advisor/load "
 			     "advisor/curve advisor/pattern advisor/readahead advisor/series "
 			     "advisor/rules"},
