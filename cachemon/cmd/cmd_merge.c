@@ -64,8 +64,6 @@ static const struct example examples[] = {
 	{"cachemon merge all.db node1.db node2.db",
 	 "Add the runs of two nodes to all.db, which is made if it does not exist"},
 	{"cachemon merge all.db /srv/cachemon/*.db", "Add what is new since the last merge"},
-	{"cachemon report all.db --job slurm:4711",
-	 "Show one report of a job that ran on many of the nodes"},
 	{0},
 };
 
@@ -76,15 +74,17 @@ const struct verb_spec merge_spec = {
 	.operand = VALUE_FILE,
 	.examples = examples,
 	.options = options,
-	.notes = "It adds each run of the other databases to OUT, with all of its rows. A run that "
-		 "OUT has already is not added again; one that had not ended when it was added is "
-		 "replaced by its longer record. So you can merge the same files again and again. "
-		 "The other databases are not changed, and may be in use. One of an older cachemon "
-		 "is migrated in a temporary copy (in $TMPDIR).\n\nA database that cannot be read, "
-		 "or a damaged run, is reported in a line and left out; the rest is merged, and "
-		 "the status is 1. Each run is added completely or not at all, so OUT stays "
-		 "usable when the merge is interrupted. Runs get new numbers in OUT; their uuids "
-		 "stay.",
+	.notes =
+		"It adds each run of the other databases to OUT, with all of its rows. A run that "
+		"OUT has already is not added again; one that had not ended when it was added is "
+		"replaced by its longer record. So you can merge the same files again and again. "
+		"The other databases are not changed, and may be in use. One of an older cachemon "
+		"is migrated in a temporary copy (in $TMPDIR).\n\nA database that cannot be read, "
+		"or a damaged run, is reported in a line and left out; the rest is merged, and "
+		"the status is 1. Each run is added completely or not at all, so OUT stays "
+		"usable when the merge is interrupted. Runs get new numbers in OUT; their uuids "
+		"stay.\n\n'cachemon report OUT --job KIND:NAME' shows one report of a job that ran "
+		"on many nodes.",
 	.run = cmd_merge,
 };
 

@@ -16,6 +16,7 @@ import sys
 import time
 
 from syslib import machine
+from syslib.made_fleet import Node
 from syslib.made_jobs import make_database
 from syslib.part import Part, Skipped, check, equal
 from syslib.screen import Screen
@@ -23,7 +24,7 @@ from syslib.terminal import Terminal
 from syslib.tool import Tool, tail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "mark",
+VERBS = ["watch", "top", "report", "advise", "ask", "explain", "whatif", "compare", "runs", "mark", "merge",
          "doctor", "selftest"]
 BOUND_S = 120
 CLEAR = b"\r\x1b[K"
@@ -63,6 +64,7 @@ class World:
         make_database(self.made, ["train", "train"])
         self.eight = os.path.join(self.place, "eight.db")
         make_database(self.eight, ["train"] * 8)
+        self.make_nodes("node1.db", "node2.db", "nodes/node3.db")
         self.write("job", "#!/bin/sh\nexec python3 reader.py 2.5\n", 0o755)
         tools = os.path.join(work, "bin")
         os.makedirs(tools)
@@ -73,6 +75,15 @@ class World:
         os.chmod(os.path.join(tools, "sudo"), 0o755)
         self.env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}",
                     "CACHEMON_DB": os.path.join(self.place, "cachemon.db")}
+
+    def make_nodes(self, *names):
+        """A job on each of these nodes, and all.db with the first two, as the merge makes it."""
+        os.makedirs(os.path.join(self.place, "nodes"))
+        for name in names:
+            node = Node(os.path.join(self.place, name), os.path.basename(name)[:-3])
+            node.run(4711, counts={"lookups": 10, "misses": 1})
+            node.done()
+        self.tool.run("merge", os.path.join(self.place, "all.db"), *(os.path.join(self.place, n) for n in names[:2]))
 
     def write(self, name, text, mode=0o644):
         with open(os.path.join(self.place, name), "w", encoding="ascii") as f:
@@ -133,6 +144,7 @@ def in_place(world, stack, command):
         reader = start_reader(world, stack, 30)
         machine.enter_cgroup(group, reader.pid)
         command = command.replace("/sys/fs/cgroup/batch", group)
+    command = command.replace("/srv/cachemon", os.path.join(world.place, "nodes"))
     return command.replace("/data", os.path.join(world.place, "data"))
 
 
