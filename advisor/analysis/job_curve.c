@@ -10,6 +10,7 @@
 #include "advisor/load/load_references.h"
 #include "cachemon/db/db_rows.h"
 #include "cachemon/figures/counters.h"
+#include "cachemon/base/human.h"
 
 #define PAGES_MAX (INT64_C(1) << 46)
 
@@ -183,12 +184,12 @@ static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve
 {
 	struct curve_facts f = {.limit_pages = -1};
 	bool found = false;
-	double v[4];
+	double v[5];
 	int r = ask_of_job(
 		db,
-		"SELECT page_size_bytes, nullif(memory_bytes, 0), level = 'cold', sliced "
-		"FROM job JOIN run ON run.id = job.run_id WHERE job.id = ?1",
-		1, &job_id, 4, v, &found, err);
+		"SELECT page_size_bytes, nullif(memory_bytes, 0), level = 'cold', sliced, "
+		"level = 'full' FROM job JOIN run ON run.id = job.run_id WHERE job.id = ?1",
+		1, &job_id, 5, v, &found, err);
 
 	if (r < 0)
 		return r;
@@ -198,6 +199,7 @@ static int load_facts(sqlite3 *db, int64_t job_id, int64_t lookups, struct curve
 	f.memory_pages = pages_or_unknown(v[1], v[0]);
 	f.cold = v[2] > 0;
 	f.sliced = v[3] > 0;
+	f.full = v[4] > 0;
 	r = load_counts(db, job_id, lookups, &f, err);
 	if (!r && has_curve_table(db, "job_limit") && has_curve_table(db, "machine_interval"))
 		r = load_charged(db, job_id, &f, err);
@@ -257,7 +259,9 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 
 	if (c->why_broken[0])
 		n = (size_t)snprintf(c->absent, sizeof(c->absent),
-				     "The recording ended early: %s. ", c->why_broken);
+				     "The recording of references ended early: %s. %s",
+				     c->why_broken,
+				     c->facts.full ? "" : "Run 'cachemon watch --level full'. ");
 	if (n >= sizeof(c->absent))
 		return;
 	if (!s->nr_pages && s->lookups < 1)
@@ -268,6 +272,7 @@ static void say_too_few(struct job_curve *c, const struct curve_sample *s)
 			 "Too few references: %u sampled pages and %.0f lookups; at least %d and "
 			 "%d are needed.",
 			 s->nr_pages, s->lookups, PAGES_MIN, LOOKUPS_MIN);
+	human_group(c->absent, sizeof(c->absent));
 }
 
 /* A hit ratio with a wider band is useless. */
@@ -286,6 +291,7 @@ static bool too_wide(struct job_curve *c)
 		 "Too few samples: with %u sampled pages, the estimated hit ratio at the present "
 		 "cache size ranges from %.1f %% to %.1f %%.",
 		 c->curve.estimate.nr_pages, 100 * (1 - at.high), 100 * (1 - at.low));
+	human_group(c->absent, sizeof(c->absent));
 	return true;
 }
 

@@ -15,9 +15,9 @@
 struct curve_facts {
 	struct curve_counted counted;
 	double page_size_bytes;
-	double memory_pages; /* memory of the machine; < 0: unknown */
-	double limit_pages;  /* limit of the job's memory cgroup; < 0: none or unknown */
-	bool cold, sliced;   /* how it was recorded */
+	double memory_pages;	 /* memory of the machine; < 0: unknown */
+	double limit_pages;	 /* limit of the job's memory cgroup; < 0: none or unknown */
+	bool cold, full, sliced; /* how it was recorded */
 };
 
 struct job_curve {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cachemon/base/human.h"
 #include "cachemon/base/order.h"
 
 /* A page is in the LRU list, or left it at a certain count of evictions. */
@@ -198,6 +199,7 @@ int curve_judge(const struct curve *c, const struct curve_sample *s,
 			 "evictions on average, but the curve predicts %.0f, which differs by more "
 			 "than %.0f %%.",
 			 counted->refault_distance, v.refault_distance, CURVE_DISAGREEMENT * 100);
+	human_group(v.reason, sizeof(v.reason));
 	v.uncertain = v.outside || v.refaults == OPINION_OTHER;
 	*ret = v;
 	return 0;

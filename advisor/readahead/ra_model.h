@@ -3,7 +3,7 @@
  * The pages that the kernel would bring into the page cache for one file, access by access: a
  * replay of its readahead from a cold or a known cache, without memory pressure. Owns the state of
  * the file and the totals; the caller owns the open files. Pure: independent of probes and
- * database. ra_read() and ra_splice() are in ra_read.c.
+ * database. ra_read() is in ra_read.c.
  */
 #ifndef RA_MODEL_H
 #define RA_MODEL_H
@@ -90,8 +90,6 @@ void ra_stream_init(struct ra_stream *s, const struct ra_file *f);
  * requested, not bytes returned.
  */
 void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count);
-/* The read of sendfile(2) and splice(2). */
-void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count);
 /*
  * A touch of a page of the mapping that is not in the page table. True: fault-around could not map
  * it, so the page was requested from the file. In either case fault-around has mapped the pages of

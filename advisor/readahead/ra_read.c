@@ -3,8 +3,6 @@
 
 #include "advisor/readahead/ra_window.h"
 
-enum { SPLICE_PAGES = 16 };
-
 /* The position of the call after everything before `page` was copied. */
 static uint64_t copied_to(const struct ra_file *f, uint64_t end_pos, uint64_t page)
 {
@@ -169,20 +167,5 @@ void ra_read(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t coun
 {
 	f->nr_adds = 0;
 	read_whole(f, s, pos, count);
-	ra_access_end(f);
-}
-
-void ra_splice(struct ra_file *f, struct ra_stream *s, uint64_t pos, uint64_t count)
-{
-	f->nr_adds = 0;
-	while (count && pos < f->size_bytes) {
-		uint64_t step = SPLICE_PAGES * RA_PAGE_BYTES;
-
-		if (step > count)
-			step = count;
-		read_whole(f, s, pos, step);
-		pos += step;
-		count -= step;
-	}
 	ra_access_end(f);
 }

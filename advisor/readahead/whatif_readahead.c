@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cachemon/db/db_rows.h"
+#include "cachemon/base/human.h"
 
 enum { FIRST_KB = 32, RANDOM_AT = 11, SEQUENTIAL_AT = 12 };
 
@@ -115,6 +116,7 @@ static void judge_file(struct whatif_file *f, const struct ra_replay_result *act
 			 "the model reproduces %llu of %llu windows exactly; 95 %% are needed%s",
 			 (unsigned long long)f->exact_windows, (unsigned long long)f->windows,
 			 untold_by_trace(actual, warm));
+		human_group(f->note, sizeof(f->note));
 	} else {
 		remark_judged(f);
 	}

@@ -6,6 +6,13 @@
 #include <string.h>
 
 #include "cachemon/base/suggest.h"
+#include "cachemon/figures/trace_code.h"
+
+/* Why traces of the job are incomplete. A file that gave way to another one is the normal case. */
+#define TRACES_END                                                                                 \
+	"SELECT 'traces ended early: ' || t.reason || iif(r.level = 'full', '', '; watch --level " \
+	"full continues them') FROM traced_file t, run r WHERE t.job_id = :job AND r.id = :run "   \
+	"AND t.reason <> '" TRACE_GAVE_WAY "'"
 
 /* Rows of a table that were recorded for the job (:job) or its run (:run). */
 static const struct need_table {
@@ -31,20 +38,18 @@ static const struct need_table {
 	{"job_limit", "SELECT 1 FROM job_limit WHERE job_id = :job", NULL, NULL,
 	 "fact of the job's memory limit"},
 	{"traced_file", "SELECT 1 FROM traced_file WHERE job_id = :job AND state = 'whole'",
-	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", NULL,
-	 "recorded access to a file"},
+	 TRACES_END, NULL, "recorded access to a file"},
 	{"reference_sample",
 	 "SELECT 1 FROM reference_sample WHERE job_id = :job AND state = 'whole'",
 	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
 	 "SELECT reason FROM reference_sample WHERE job_id = :job AND reason IS NOT NULL",
 	 NULL, "sample of references"},
 	{"analysis_curve", "SELECT 1 FROM analysis_curve WHERE job_id = :job",
-	 "SELECT reason FROM reference_absent WHERE job_id = :job UNION ALL "
-	 "SELECT reason FROM analysis_curve_fact WHERE job_id = :job AND reason IS NOT NULL",
+	 "SELECT lower(substr(absent, 1, 1)) || rtrim(substr(absent, 2), '.') "
+	 "FROM analysis_curve_fact WHERE job_id = :job",
 	 "reference_sample", "miss-ratio curve"},
 	{"analysis_whatif_readahead", "SELECT 1 FROM analysis_whatif_readahead WHERE job_id = :job",
-	 "SELECT reason FROM traced_file WHERE job_id = :job AND reason IS NOT NULL", "traced_file",
-	 "replay of readahead"},
+	 TRACES_END, "traced_file", "replay of readahead"},
 	{"analysis_pattern", "SELECT 1 FROM analysis_pattern WHERE job_id = :job", NULL, "file",
 	 "pattern"},
 	{"analysis_grade", "SELECT 1 FROM v_grade WHERE job_id = :job", NULL, "job", "grade"},
@@ -148,16 +153,18 @@ static void column_what(const char *name, char *ret, size_t size)
 		*c = *c == '_' ? ' ' : *c;
 }
 
-/* Why a counter or a table has no value; what: for people. */
+/* Why a counter or a table has no value. what: for people; query: for the reason, or NULL. */
 static int why_absent(const struct needs_subject *s, const char *name, const char *what,
-		      const char **ret_reason)
+		      const char *query, const char **ret_reason)
 {
+	static const char unmeasured[] =
+		"SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name";
 	const char *reason = NULL;
 	bool found;
-	int e = ask_first(s,
-			  "SELECT reason FROM unmeasured WHERE run_id = :run AND counter = :name",
-			  name, &found, &reason);
+	int e = query ? ask_first(s, query, name, &found, &reason) : 0;
 
+	if (!e && !reason)
+		e = ask_first(s, unmeasured, name, &found, &reason);
 	if (e)
 		return e;
 	*ret_reason = arena_print(s->arena, "the run has no %s%s%.500s", what, reason ? ": " : "",
@@ -167,10 +174,11 @@ static int why_absent(const struct needs_subject *s, const char *name, const cha
 
 static int why_no_value(const struct needs_subject *s, const char *column, const char **ret_reason)
 {
+	const char *query = strcmp(column, "faithful_replay") == 0 ? TRACES_END : NULL;
 	char what[128];
 
 	column_what(column, what, sizeof(what));
-	return why_absent(s, column, what, ret_reason);
+	return why_absent(s, column, what, query, ret_reason);
 }
 
 static int check_counter(const struct needs_subject *s, const struct rule *rule, const char *name,
@@ -230,12 +238,7 @@ static int check_table(const struct needs_subject *s, const struct rule *rule, c
 				name, &found, &text);
 	if (e || found)
 		return e;
-	if (t->reason) {
-		e = ask_first(s, t->reason, NULL, &found, ret_reason);
-		if (e || *ret_reason)
-			return e;
-	}
-	return why_absent(s, name, t->what, ret_reason);
+	return why_absent(s, name, t->what, t->reason, ret_reason);
 }
 
 static int check_fact(const struct needs_subject *s, const struct rule *rule, const char *fact,

@@ -70,7 +70,7 @@ static int parse_line(char *line, struct mount *ret)
 {
 	struct mount m = {0};
 	uint64_t id = 0, parent = 0;
-	char *root, *point, *fstype, *field;
+	char *root, *point, *fstype, *source, *field;
 
 	if (parse_number(strsep(&line, " "), INT32_MAX, &id) ||
 	    parse_number(strsep(&line, " "), INT32_MAX, &parent) ||
@@ -84,16 +84,19 @@ static int parse_line(char *line, struct mount *ret)
 		field = strsep(&line, " ");
 	} while (field && strcmp(field, "-") != 0);
 	fstype = strsep(&line, " ");
-	if (!field || !fstype || !*fstype || !strsep(&line, " ") || !line)
+	source = strsep(&line, " ");
+	if (!field || !fstype || !*fstype || !source || !line)
 		return -EBADMSG;
 	mountinfo_decode(root);
 	mountinfo_decode(point);
 	mountinfo_decode(fstype);
+	mountinfo_decode(source);
 	m.id = (int)id;
 	m.parent = (int)parent;
 	m.root = root;
 	m.point = point;
 	m.fstype = fstype;
+	m.source = source;
 	m.options = line;
 	*ret = m;
 	return 0;

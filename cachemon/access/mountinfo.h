@@ -19,6 +19,7 @@ struct mount {
 	const char *root;  /* the directory (or file) of the filesystem that is mounted */
 	const char *point; /* mount point, seen from the process's root */
 	const char *fstype;
+	const char *source;  /* a device, or any text of its filesystem */
 	const char *options; /* of the superblock */
 };
 

@@ -19,8 +19,8 @@ static const double WEIGHT_BASE = 1.1;
 enum { WEIGHT_MAX = 255 };
 
 struct segment {
-	struct fileset_entry *slots;
-	unsigned int order; /* log2 of the number of slots */
+	struct fileset_entry *slots; /* NULL: none */
+	unsigned int order;	     /* log2 of the number of slots */
 	size_t count;
 };
 
@@ -43,16 +43,6 @@ struct fileset *fileset_new(size_t max)
 	s->random = 88172645463325252ULL;
 	for (int i = 0; i <= WEIGHT_MAX; i++, power *= WEIGHT_BASE)
 		s->weights[i] = (power - 1) / (WEIGHT_BASE - 1);
-	for (unsigned int i = 0; i < SEGMENTS; i++) {
-		struct segment *g = &s->segments[i];
-
-		g->order = FIRST_ORDER;
-		g->slots = calloc(1UL << g->order, sizeof(*g->slots));
-		if (!g->slots) {
-			fileset_free(s);
-			return NULL;
-		}
-	}
 	return s;
 }
 
@@ -95,12 +85,12 @@ static struct fileset_entry *find_slot(const struct segment *g, uint64_t tag)
 /* Makes room for one more at a load of at most 3/4. */
 static bool grow_segment(struct segment *g)
 {
-	size_t nr = 1UL << g->order;
-	struct segment larger = {.order = g->order + 1, .count = g->count};
+	size_t nr = g->slots ? 1UL << g->order : 0;
+	struct segment larger = {.order = g->slots ? g->order + 1 : FIRST_ORDER, .count = g->count};
 
 	if ((g->count + 1) * 4 <= nr * 3)
 		return true;
-	larger.slots = calloc(nr * 2, sizeof(*larger.slots));
+	larger.slots = calloc(1UL << larger.order, sizeof(*larger.slots));
 	if (!larger.slots)
 		return false;
 	for (size_t i = 0; i < nr; i++) {
@@ -118,9 +108,9 @@ struct fileset_entry *fileset_find(const struct fileset *s, uint64_t hash)
 {
 	uint64_t tag = tag_of(hash);
 	const struct segment *g = &s->segments[tag >> (TAG_BITS - SEGMENT_BITS)];
-	struct fileset_entry *entry = find_slot(g, tag);
+	struct fileset_entry *entry = g->slots ? find_slot(g, tag) : NULL;
 
-	return entry_tag(entry) ? entry : NULL;
+	return entry && entry_tag(entry) ? entry : NULL;
 }
 
 struct fileset_entry *fileset_get(struct fileset *s, uint64_t hash, bool *ret_added)

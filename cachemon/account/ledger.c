@@ -6,6 +6,7 @@
 #include "cachemon/account/ledger_impl.h"
 
 /*
+ * The most that it can take; it grows with what the job uses.
  * 8192 files + 1/4 slack x 1.3 KiB = 13 MiB; 4096 directories x 1.3 KiB = 5.2 MiB; the set of
  * files seen 20 MiB; names at most 3 x 4 MiB; advice 4096 x 0.2 KiB = 0.8 MiB;
  * interference 4096 x 0.1 KiB = 0.4 MiB; indexes 0.5 MiB; filesystems 0.1 MiB: 53 MiB. A name is
@@ -132,7 +133,7 @@ void ledger_apply(struct ledger *l, const struct sample *s)
 	for (size_t i = 0; i < s->nr_waits; i++)
 		files_wait(l, &s->waits[i]);
 	/* Files first, so that their directories are known. */
-	if (s->evictions)
+	if (s->evictions && l->limits.interference)
 		interference_apply(l, s);
 	filesystems_describe(l, s->filesystems, s->nr_filesystems);
 	files_finish(l);

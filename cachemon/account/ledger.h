@@ -25,7 +25,7 @@ struct ledger_limits {
 			      * advice */
 	size_t distinct;     /* known files, which lets a directory count its files */
 	size_t advice;	     /* (file, kind, call) */
-	size_t interference; /* (cause, evictor, owner) */
+	size_t interference; /* (cause, evictor, owner); 0: evictors are not recorded */
 	size_t filesystems;  /* devices with files of the job, and the nameless rest */
 	size_t active;	     /* files per interval that get a row of that interval */
 	size_t active_directories; /* and directories */

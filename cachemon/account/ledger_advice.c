@@ -8,10 +8,7 @@
 
 int advice_init(struct ledger *l)
 {
-	l->advice = calloc(l->limits.advice + 1, sizeof(struct ledger_advice *));
-	if (!l->advice)
-		return -ENOMEM;
-	return hash_index_reserve(&l->advice_index, l->limits.advice);
+	return hash_index_reserve(&l->advice_index, 1);
 }
 
 static void name_advice(struct ledger *l, struct ledger_advice *a, const char *path)
@@ -37,7 +34,11 @@ static struct ledger_advice *find_or_create(struct ledger *l, const struct sampl
 		    a->kind == sa->kind && a->call == sa->call)
 			return a;
 	}
-	a = l->nr_advice < l->limits.advice ? calloc(1, sizeof(*a)) : NULL;
+	if (l->nr_advice == l->limits.advice ||
+	    vec_reserve(l->advice, l->max_advice, l->nr_advice + 1) ||
+	    hash_index_reserve(&l->advice_index, l->nr_advice + 1))
+		return NULL;
+	a = calloc(1, sizeof(*a));
 	if (!a)
 		return NULL;
 	a->key = sa->file;

@@ -10,8 +10,14 @@ enum { DIRECTORIES_MAX = 1 << 16 }; /* fileset_entry.place */
 static struct ledger_directory *create_directory(struct ledger *l, uint32_t job, const char *path,
 						 size_t len, uint64_t hash)
 {
-	struct ledger_directory *d = calloc(1, sizeof(*d));
+	size_t nr = l->nr_directories + 1;
+	struct ledger_directory *d;
 
+	if (vec_reserve(l->directories, l->max_directories, nr) ||
+	    vec_reserve(l->active_directories, l->max_active_directories, nr) ||
+	    hash_index_reserve(&l->directory_index, nr))
+		return NULL;
+	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
 	if (path) {
@@ -61,10 +67,7 @@ int directories_init(struct ledger *l)
 		l->limits.directories = least;
 	if (l->limits.directories > DIRECTORIES_MAX)
 		l->limits.directories = DIRECTORIES_MAX;
-	l->directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
-	l->active_directories = calloc(l->limits.directories, sizeof(struct ledger_directory *));
-	if (!l->directories || !l->active_directories ||
-	    hash_index_reserve(&l->directory_index, l->limits.directories))
+	if (hash_index_reserve(&l->directory_index, least))
 		return -ENOMEM;
 	for (uint32_t job = 0; job < JOB_NR; job++) {
 		l->nameless[job] = create_directory(l, job, NULL, 0, 0);

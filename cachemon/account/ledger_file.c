@@ -6,17 +6,23 @@
 #include "cachemon/account/ledger_impl.h"
 #include "cachemon/base/text_builder.h"
 
+/* For one more file. Those that die until the next write are in the database, which never has more
+ * of them than were kept at once. */
+static int make_room(struct ledger *l)
+{
+	size_t nr = l->nr_files + 1;
+
+	if (vec_reserve(l->files, l->files_room, nr) ||
+	    vec_reserve(l->active, l->active_room, nr) || vec_reserve(l->dead, l->dead_room, nr))
+		return -ENOMEM;
+	return hash_index_reserve(&l->file_index, nr);
+}
+
 int files_init(struct ledger *l)
 {
 	/* The slack makes each cull worth its sort. */
 	l->max_files = l->limits.files + l->limits.files / 4 + 1;
-	l->files = calloc(l->max_files, sizeof(struct ledger_file *));
-	l->active = calloc(l->max_files, sizeof(struct ledger_file *));
-	/* The database only has rows that survived the end of a sample. */
-	l->dead = calloc(l->limits.files + 1, sizeof(*l->dead));
-	if (!l->files || !l->active || !l->dead)
-		return -ENOMEM;
-	return hash_index_reserve(&l->file_index, l->max_files);
+	return make_room(l);
 }
 
 struct ledger_file *file_find(const struct ledger *l, const struct file_key *key, uint32_t job)
@@ -176,7 +182,7 @@ static struct ledger_file *create_file(struct ledger *l, const struct sample_fil
 		return NULL;
 	if (l->nr_files == l->max_files)
 		cull_files(l);
-	f = calloc(1, sizeof(*f));
+	f = make_room(l) ? NULL : calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	f->key = sf->key;

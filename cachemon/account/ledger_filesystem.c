@@ -11,11 +11,9 @@ int filesystems_init(struct ledger *l)
 {
 	if (!l->limits.filesystems)
 		l->limits.filesystems = 1;
-	l->filesystems = calloc(l->limits.filesystems, sizeof(*l->filesystems));
-	if (!l->filesystems)
+	if (vec_reserve(l->filesystems, l->max_filesystems, 1))
 		return -ENOMEM;
-	l->filesystems[REST].job = JOB_WATCHED;
-	l->filesystems[REST].rest = true;
+	l->filesystems[REST] = (struct ledger_filesystem){.job = JOB_WATCHED, .rest = true};
 	l->nr_filesystems = 1;
 	return 0;
 }
@@ -53,11 +51,11 @@ static struct ledger_filesystem *filesystem_of(struct ledger *l, uint32_t dev)
 
 	if (f)
 		return f;
-	if (l->nr_filesystems == l->limits.filesystems)
+	if (l->nr_filesystems == l->limits.filesystems ||
+	    vec_reserve(l->filesystems, l->max_filesystems, l->nr_filesystems + 1))
 		return &l->filesystems[REST];
 	f = &l->filesystems[l->nr_filesystems++];
-	f->job = JOB_WATCHED;
-	f->dev = dev;
+	*f = (struct ledger_filesystem){.job = JOB_WATCHED, .dev = dev};
 	return f;
 }
 

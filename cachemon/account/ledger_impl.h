@@ -6,6 +6,7 @@
 #include "cachemon/account/file_key.h"
 #include "cachemon/account/fileset.h"
 #include "cachemon/account/ledger_rows.h"
+#include "cachemon/base/vec.h"
 
 /* Compares misses first, then other use of the file. */
 struct weight {
@@ -21,31 +22,31 @@ struct ledger {
 	struct ledger_directory *nameless[JOB_NR];
 
 	struct ledger_directory **directories;
-	size_t nr_directories;
+	size_t nr_directories, max_directories;
 	size_t directory_path_bytes;
 	struct ledger_directory **active_directories;
-	size_t nr_active_directories;
+	size_t nr_active_directories, max_active_directories;
 	struct hash_index directory_index;
 
 	struct ledger_file **files;
-	size_t nr_files;
+	size_t nr_files, files_room;
 	size_t max_files; /* limits.files plus the slack between two culls */
 	size_t file_path_bytes;
 	struct hash_index file_index;
 	struct weight floor; /* weight of the least valuable kept file */
 	struct ledger_file **active;
-	size_t nr_active;
+	size_t nr_active, active_room;
 	int64_t *dead;
-	size_t nr_dead;
+	size_t nr_dead, dead_room;
 
 	struct ledger_advice **advice;
-	size_t nr_advice;
+	size_t nr_advice, max_advice;
 	size_t advice_path_bytes;
 	uint64_t advice_lost;
 	struct hash_index advice_index;
 
 	struct ledger_filesystem *filesystems; /* of the watched job; the first has the rest */
-	size_t nr_filesystems;
+	size_t nr_filesystems, max_filesystems;
 	size_t last_filesystem; /* directory of the previous file */
 
 	struct ledger_interference *interference;

@@ -12,6 +12,8 @@ enum { RESTS = EVICT_NR * 4 * 2, SHARERS_MAX = 64 };
 
 int interference_init(struct ledger *l)
 {
+	if (!l->limits.interference)
+		return 0;
 	l->interference = calloc(l->limits.interference + RESTS, sizeof(*l->interference));
 	if (!l->interference)
 		return -ENOMEM;

@@ -33,8 +33,9 @@ struct sample_file {
 /* A filesystem with files of the run, as far as known now. */
 struct sample_filesystem {
 	uint32_t dev;
-	const char *type;  /* NULL: unknown */
-	const char *mount; /* NULL: no visible mount */
+	const char *type;   /* NULL: unknown */
+	const char *mount;  /* NULL: no visible mount */
+	const char *device; /* the block device, as the mount has it; NULL: none, or unknown */
 	const char *cover, *why;
 };
 
@@ -182,5 +183,15 @@ struct sample {
 	 * counters; of all jobs together. */
 	int64_t unsettled_error_pages;
 };
+
+/* The filesystem with this device number; NULL: it was not seen. */
+static inline const struct sample_filesystem *sample_filesystem_of(const struct sample *s,
+								   uint32_t dev)
+{
+	for (size_t i = 0; i < s->nr_filesystems; i++)
+		if (s->filesystems[i].dev == dev)
+			return &s->filesystems[i];
+	return NULL;
+}
 
 #endif

@@ -3,7 +3,15 @@
 
 #include <stdlib.h>
 
-enum { ROOM_MIN = 16 };
+/* At first; large items are often few. */
+enum { ROOM_MIN = 16, ROOM_MIN_BYTES = 1024 };
+
+static size_t least_room(size_t item_bytes)
+{
+	size_t room = ROOM_MIN_BYTES / item_bytes;
+
+	return room > ROOM_MIN ? ROOM_MIN : room ? room : 1;
+}
 
 void *vec_grown(void *array, size_t *room, size_t need, size_t item_bytes)
 {
@@ -16,8 +24,8 @@ void *vec_grown(void *array, size_t *room, size_t need, size_t item_bytes)
 		return NULL;
 	if (more < need)
 		more = need;
-	if (more < ROOM_MIN)
-		more = ROOM_MIN;
+	if (more < least_room(item_bytes))
+		more = least_room(item_bytes);
 	if (__builtin_mul_overflow(more, item_bytes, &bytes))
 		return NULL;
 	grown = realloc(array, bytes);

@@ -17,7 +17,7 @@ struct entry {
 	uint32_t super_dev;  /* device of its mounts; on btrfs each subvolume has its own */
 	unsigned int direct; /* as in the table, plus FS_SUBVOLUMES_AS_ONE */
 	bool mounted;	     /* its mount was found */
-	char *mount, *why;
+	char *mount, *device, *why;
 };
 
 struct fs_table {
@@ -51,6 +51,7 @@ void fs_table_free(struct fs_table *t)
 		return;
 	for (size_t i = 0; i < t->nr; i++) {
 		free(t->entries[i].mount);
+		free(t->entries[i].device);
 		free(t->entries[i].why);
 	}
 	free(t->proc_root);
@@ -105,6 +106,14 @@ static bool is_better(const struct mount *m, const struct mount *than)
 	return strlen(m->point) < strlen(than->point);
 }
 
+/* Users choose the source of a FUSE filesystem. */
+static const char *device_of(const struct mount *m)
+{
+	bool block = m->dev >> 20 || !strcmp(m->fstype, "btrfs");
+
+	return block && !strncmp(m->source, "/dev/", strlen("/dev/")) ? m->source : NULL;
+}
+
 static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 {
 	struct fs_support *fs = calloc(1, sizeof(*fs));
@@ -114,8 +123,10 @@ static void take_mount(struct fs_table *t, size_t i, const struct mount *m)
 		return;
 	fs_support_of_mount(m, e->direct, fs);
 	free(e->mount);
+	free(e->device);
 	free(e->why);
 	e->mount = strdup(fs->mount);
+	e->device = device_of(m) ? strdup(device_of(m)) : NULL;
 	e->why = strdup(fs->why);
 	snprintf(e->type, sizeof(e->type), "%s", fs->type);
 	t->list[i].cover = fs_cover_name(fs->cover);
@@ -179,6 +190,7 @@ const struct sample_filesystem *fs_table_describe(struct fs_table *t, size_t *re
 			t->list[i].why = e->why;
 		t->list[i].type = *e->type ? e->type : NULL;
 		t->list[i].mount = e->mount;
+		t->list[i].device = e->device;
 	}
 	*ret_nr = t->nr;
 	return t->list;

@@ -9,6 +9,7 @@
 
 #include "bpf/references.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/human.h"
 #include "cachemon/base/vec.h"
 #include "cachemon/capture/probe_set_impl.h"
 
@@ -175,9 +176,9 @@ static void check_dropped(struct reference_ring *r)
 	if (!dropped)
 		return;
 	snprintf(reason, sizeof(reason),
-		 "%llu references were lost: the job read sampled pages faster than cachemon could "
+		 "%s references were lost: the job read sampled pages faster than cachemon could "
 		 "record them",
-		 (unsigned long long)dropped);
+		 human_exact((int64_t)dropped).text);
 	reference_ring_end(r, reason);
 }
 

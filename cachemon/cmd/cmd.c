@@ -91,9 +91,10 @@ size_t choice_of(const char *words, size_t i, const char **ret_word)
 const struct verb_spec *const *verbs_all(size_t *ret_nr)
 {
 	static const struct verb_spec *const verbs[] = {
-		&watch_spec,   &top_spec,    &report_spec,  &advise_spec,   &ask_spec,
-		&explain_spec, &whatif_spec, &compare_spec, &runs_spec,	    &mark_spec,
-		&daemon_spec,  &jobs_spec,   &doctor_spec,  &selftest_spec, &complete_spec,
+		&watch_spec, &top_spec,	    &report_spec,   &advise_spec,
+		&ask_spec,   &explain_spec, &whatif_spec,   &compare_spec,
+		&runs_spec,  &mark_spec,    &daemon_spec,   &jobs_spec,
+		&merge_spec, &doctor_spec,  &selftest_spec, &complete_spec,
 	};
 
 	*ret_nr = sizeof(verbs) / sizeof(verbs[0]);

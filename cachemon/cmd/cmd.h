@@ -15,7 +15,7 @@ struct rule_dirs;
 struct verb_spec;
 extern const struct verb_spec watch_spec, top_spec, report_spec, advise_spec, ask_spec,
 	explain_spec, whatif_spec, compare_spec, runs_spec, doctor_spec, selftest_spec,
-	complete_spec, mark_spec, daemon_spec, jobs_spec;
+	complete_spec, mark_spec, daemon_spec, jobs_spec, merge_spec;
 
 int cmd_watch(int argc, char **argv);
 int cmd_top(int argc, char **argv);
@@ -31,6 +31,7 @@ int cmd_selftest(int argc, char **argv);
 int cmd_mark(int argc, char **argv);
 int cmd_daemon(int argc, char **argv);
 int cmd_jobs(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_complete(int argc, char **argv);
 
 /* Prints a line to standard error, after the program's name. Foreign text is escaped. */

@@ -100,6 +100,7 @@ static int show_comparison(void *arg, const struct invoker *as, struct errtext *
 	struct options *o = arg;
 	struct compare_options compare = {
 		.db = o->args.report.db,
+		.default_db = o->args.report.default_db,
 		.runs = {o->words, o->words + o->vs + 1},
 		.job = o->args.report.job,
 		.any = o->any,

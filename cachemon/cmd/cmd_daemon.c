@@ -290,12 +290,13 @@ static uint64_t serve(struct node *node, struct waits *w)
 }
 
 /* Until a signal, or until no named job is left. Returns whether the last interval was written. */
-static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
+static bool loop(struct node *node, struct waits *w)
 {
 	struct pollfd p[] = {{.fd = w->signal_fd, .events = POLLIN},
 			     {.fd = w->follow ? follow_fd(w->follow) : -1, .events = POLLIN},
 			     {.fd = w->desk ? node_desk_fd(w->desk) : -1, .events = POLLIN}};
-	uint64_t next_ns = clock_now_ns() + interval_ns, look_ns = 0, serve_ns = 0;
+	uint64_t next_ns = clock_now_ns() + node_interval_ns(node), look_ns = 0, serve_ns = 0,
+		 time_ns = 0;
 	bool left = true, failed = false;
 	struct errtext err;
 
@@ -304,6 +305,8 @@ static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 
 		if (serve_ns < until)
 			until = serve_ns;
+		if (time_ns < until)
+			until = time_ns;
 		if (node_due(node) < until)
 			until = node_due(node);
 		if (poll(p, 3, now < until ? (int)((until - now) / 1000000) + 1 : 0) > 0 &&
@@ -313,6 +316,7 @@ static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 		 * answered. */
 		due = w->follow ? follow_work(w->follow) : UINT64_MAX;
 		serve_ns = serve(node, w);
+		time_ns = node_look(node);
 		left = w->follow || end_gone(node);
 		now = clock_now_ns();
 		look_ns = due < now + LOOK_NS ? due : now + LOOK_NS;
@@ -322,15 +326,15 @@ static bool loop(struct node *node, uint64_t interval_ns, struct waits *w)
 		serve_ns = 0; /* rows may be complete for whom they wait */
 		if (now < next_ns)
 			continue;
-		next_ns += interval_ns;
+		next_ns += node_interval_ns(node);
 		if (next_ns < now)
-			next_ns = now + interval_ns;
+			next_ns = now + node_interval_ns(node);
 	}
 	return !failed;
 }
 
 /* When it is ready, it watches the jobs that are there. */
-static bool run(struct node *node, uint64_t interval_ns, struct waits *w)
+static bool run(struct node *node, struct waits *w)
 {
 	struct errtext err;
 	bool written;
@@ -340,7 +344,7 @@ static bool run(struct node *node, uint64_t interval_ns, struct waits *w)
 	/* Its manager will end it. */
 	if (service_ready(&w->service, &err))
 		cmd_say(err.text);
-	written = loop(node, interval_ns, w);
+	written = loop(node, w);
 	service_stopping(&w->service);
 	return written;
 }
@@ -390,6 +394,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 					    .births = !o->nr_jobs,
 					    .trees = o->config,
 					    .interval_ns = o->interval_ns ?: config->interval_ns,
+					    .budget = o->config ? config->budget_percent / 100 : 0,
 					    .retention =
 						    o->config && !o->db ? &config->retention : NULL,
 					    .vfs = o->vfs_given ? o->vfs : config->metrics.vfs,
@@ -415,7 +420,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	if (!r)
 		r = begin_all(o, node, selectors, &err);
 	if (!r)
-		written = run(node, node_options.interval_ns, &waits);
+		written = run(node, &waits);
 	else
 		cmd_say(err.text);
 	close_waits(&waits);

@@ -27,6 +27,8 @@ static const struct example examples[] = {
 	{"cachemon report", "Show the last run on one screen: what ran, how well, what to fix"},
 	{"cachemon report --full", "Show the whole report in a pager"},
 	{"cachemon report --run 2 -o report.html", "Write run 2 as an HTML page"},
+	{"cachemon report all.db --job slurm:4711",
+	 "Show one report of a job that ran on many nodes, from their merged databases"},
 	{"cachemon report --db run.db --json --files 1000",
 	 "Print all figures of the last run of another database, with 1000 files for each job"},
 	{"cachemon report --format csv | head -n 3",
@@ -44,6 +46,8 @@ const struct verb_spec report_spec = {
 	.notes =
 		"Needs no privileges, only the database that DB or --db names. Without one, --job "
 		"KIND:NAME shows your job on this node as its daemon has it (see 'cachemon jobs'). "
+		"With one, --job KIND:NAME without --run shows all runs of the job: if they are of "
+		"several nodes (see 'cachemon merge'), one report of all, else the last run. "
 		"On a terminal the "
 		"report is one screen of text. --full prints the whole report; on a terminal it "
 		"goes through $PAGER (less if it is unset, no pager if it is empty or cat). A "
@@ -58,6 +62,7 @@ int cmd_report(int argc, char **argv)
 	struct llm_args args = {
 		.args.report = {.run_id = REPORT_RUN_LAST, .files = REPORT_FILES_DEFAULT},
 		.args.may_ask_node = true,
+		.args.over_nodes = true,
 	};
 
 	usage_parse(&report_spec, llm_report_parse, argc, argv, 0, &args);

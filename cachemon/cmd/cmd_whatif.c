@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cachemon/access/publish.h"
+#include "cachemon/base/cleanup.h"
 #include "cachemon/base/pager.h"
 #include "cachemon/base/progress.h"
 #include "cachemon/cmd/cmd.h"
@@ -44,7 +45,15 @@ static void free_curve(void *answer)
 
 static void put_curve_json(struct tree *t, const struct model_run *run, const void *answer)
 {
-	whatif_cache_json(t, answer);
+	const struct job_curve *c = answer;
+	double present = c->facts.counted.present_pages;
+	_cleanup_free_ char *text = whatif_cache_answer(c);
+
+	tree_string(t, "answer", text);
+	tree_opt_int(t, "present_bytes",
+		     (struct opt_i64){.known = present >= 0,
+				      .value = (int64_t)(present * c->facts.page_size_bytes)});
+	whatif_cache_json(t, c);
 }
 
 static void put_curve_text(struct doc *d, const struct model_run *run, const struct model_job *job,

@@ -14,6 +14,7 @@
 #include "cachemon/base/progress.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/report/nodes/nodes_report.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/access/invoker.h"
@@ -247,13 +248,41 @@ static int show_text(const struct report_args *args, struct errtext *err)
 	return report_show(&report, stdout, err);
 }
 
-int report_args_show_report(const struct report_args *args, struct errtext *err)
+/* A job of the database without --run: its report over all nodes, or of the last run with it.
+ * As nodes_report(). */
+static int show_over_nodes(const struct report_args *args, int64_t *ret_run, struct errtext *err)
+{
+	const struct report_options *o = &args->report;
+	struct report_options report = *o;
+	bool text = o->format == REPORT_TEXT && !o->out_path && isatty(STDOUT_FILENO);
+
+	if (!args->over_nodes || !o->job || o->run_id != REPORT_RUN_LAST ||
+	    !node_args_finds(o->job))
+		return 0;
+	report.brief = args->brief || (text && !args->full);
+	return nodes_report(&report, stdout, ret_run, err);
+}
+
+static int show_one(const struct report_args *args, struct errtext *err)
 {
 	int ret = args->report.format == REPORT_TEXT && !args->report.advise
 			  ? show_text(args, err)
 			  : report_show(&args->report, stdout, err);
 
 	return ret ? ret : args->report.advise && args->problems;
+}
+
+int report_args_show_report(const struct report_args *args, struct errtext *err)
+{
+	struct report_args one = *args;
+	int64_t run = 0;
+	int ret = show_over_nodes(args, &run, err);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	if (run)
+		one.report.run_id = run;
+	return show_one(&one, err);
 }
 
 static int show_report(void *arg, const struct invoker *as, struct errtext *err)

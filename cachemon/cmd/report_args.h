@@ -72,6 +72,7 @@ struct report_args {
 	const char *rules;			   /* NULL: not given */
 	const char *node_job, *socket;		   /* a job of the daemon; NULL: of a database */
 	bool may_ask_node;			   /* --job KIND:NAME can be a node_job */
+	bool over_nodes;			   /* or all runs of this job in a database */
 	bool operand;				   /* given without --db */
 	bool format_given;
 	bool full, brief, no_pager; /* options of text */

@@ -386,22 +386,44 @@ int calibrate_look(struct probe_set *set, struct calibration_look *look)
 	return 0;
 }
 
-void calibrate_looked(struct probe_set *set, struct calibration_look *look,
-		      const uint64_t job_runs[EV_NR], struct cost_charge *charge)
+/* The run times and runs since the measurement began. */
+static void look_close(struct probe_set *set, struct calibration_look *look,
+		       struct calibration_stats *ret)
 {
-	struct calibration_stats after;
-
-	stats_read(set, &after);
+	stats_read(set, ret);
 	look->address_share = (double)(address_run_ns(set) - look->address_ns) /
 			      (double)(clock_now_ns() - look->since_ns);
 	close(look->stats_fd);
 	for (int ev = 0; ev < EV_NR; ev++) {
-		uint64_t runs = after.runs[ev] - look->before.runs[ev];
-		double ns = (double)(after.ns[ev] - look->before.ns[ev]);
+		ret->ns[ev] -= look->before.ns[ev];
+		ret->runs[ev] -= look->before.runs[ev];
+	}
+}
+
+void calibrate_looked(struct probe_set *set, struct calibration_look *look,
+		      const uint64_t job_runs[EV_NR], struct cost_charge *charge)
+{
+	struct calibration_stats since;
+
+	look_close(set, look, &since);
+	for (int ev = 0; ev < EV_NR; ev++) {
+		uint64_t runs = since.runs[ev];
 
 		if (charge->price.ns[ev] < 0 || job_runs[ev] < LOOK_RUNS || job_runs[ev] * 2 < runs)
 			continue;
 		cost_charge_look(charge, (enum event)ev,
-				 whole_ns(&charge->price, ns / (double)runs));
+				 whole_ns(&charge->price, (double)since.ns[ev] / (double)runs));
 	}
+}
+
+void calibrate_looked_all(struct probe_set *set, struct calibration_look *look,
+			  const uint64_t counted[EV_NR], struct cost_charge *charge)
+{
+	struct calibration_stats since;
+
+	look_close(set, look, &since);
+	for (int ev = 0; ev < EV_NR; ev++)
+		if (counted[ev] >= LOOK_RUNS)
+			cost_charge_look(charge, (enum event)ev,
+					 (double)since.ns[ev] / (double)counted[ev]);
 }

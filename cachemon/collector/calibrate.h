@@ -45,5 +45,9 @@ int calibrate_look(struct probe_set *set, struct calibration_look *look);
  * job's runs since its start. */
 void calibrate_looked(struct probe_set *set, struct calibration_look *look,
 		      const uint64_t job_runs[EV_NR], struct cost_charge *charge);
+/* The same for runs in all tasks. counted: those since its start that the programs counted; their
+ * price contains the others, of tasks that a program leaves alone. */
+void calibrate_looked_all(struct probe_set *set, struct calibration_look *look,
+			  const uint64_t counted[EV_NR], struct cost_charge *charge);
 
 #endif

@@ -84,6 +84,10 @@ bool cost_slicing_helps(const struct cost_seen *seen, double budget);
 #define COST_DUTY_MIN 0.05
 double cost_duty(const struct cost_seen *seen, double budget);
 
+/* A row of a file or a process in an interval takes this time of the collector, on the test machine
+ * (docs/cost.md). */
+#define COST_ROW_NS 10000
+
 /* The order in which a run drops data: detail has an allowance, and the per-read hook is sliced
  * last. */
 

@@ -13,6 +13,7 @@
 #include "cachemon/collector/machine_parse.h"
 #include "cachemon/base/cleanup.h"
 #include "cachemon/base/file.h"
+#include "cachemon/base/vec.h"
 #include "cachemon/job/proctree.h"
 
 enum { DEVICES_MAX = 128 };
@@ -29,7 +30,8 @@ struct machine_facts {
 	struct job_oom oom;
 	char *reads_at_start; /* /proc/diskstats; NULL: unknown */
 	struct sample_machine machine;
-	struct sample_device devices[DEVICES_MAX];
+	struct sample_device *devices;
+	size_t max_devices;
 };
 
 __attribute__((format(printf, 2, 3))) static char *machine_text(const struct machine_facts *f,
@@ -94,7 +96,6 @@ int machine_facts_new(const char *root, uint64_t page_size, struct machine_facts
 	f->page_size = page_size;
 	read_constants(f);
 	f->reads_at_start = machine_text(f, "/proc/diskstats");
-	f->machine.devices = f->devices;
 	*ret = f;
 	return 0;
 }
@@ -106,6 +107,7 @@ void machine_facts_free(struct machine_facts *f)
 	free(f->root);
 	free(f->pid_cgroups);
 	free(f->reads_at_start);
+	free(f->devices);
 	free(f);
 }
 
@@ -266,6 +268,10 @@ machine_facts_take(struct machine_facts *f, const struct sample_filesystem *file
 		m->limit.oom_kills = f->oom.failed ? f->oom.kills : 0;
 	}
 	m->nr_devices = nr < DEVICES_MAX ? nr : DEVICES_MAX;
+	/* Without memory they are not measured. */
+	if (vec_reserve(f->devices, f->max_devices, m->nr_devices))
+		m->nr_devices = 0;
+	m->devices = f->devices;
 	for (size_t i = 0; i < m->nr_devices; i++) {
 		device_read(f, &filesystems[i], &f->devices[i]);
 		device_reads(f, &f->devices[i]);

@@ -4,6 +4,7 @@
 #include <crypt.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 enum {
 	MEMORY = 16384,	   /* of a connection: also the limit of a request */
-	GUESSES = 5,	   /* wrong passwords in a second: each takes a while to check */
+	GUESSES = 5,	   /* passwords of a peer in a second: each takes a while to check */
+	PEERS = 64,	   /* as many as can be connected */
 	ACCEPT_MAX = 4096, /* bytes of the header that are looked at */
 };
 
@@ -26,6 +28,14 @@ struct connection {
 	bool cut;
 };
 
+/* A sender of passwords that had to be checked: an IPv4 address, or a network of IPv6, of which one
+ * host may have all addresses. */
+struct peer {
+	unsigned char address[8];
+	uint64_t since_ns;
+	unsigned int guesses; /* since then */
+};
+
 struct metrics_server {
 	struct MHD_Daemon *http;
 	const struct web_config *web;
@@ -33,8 +43,7 @@ struct metrics_server {
 	struct connection connections[METRICS_CONNECTIONS];
 	char **accepted; /* of each user: the password that was right */
 	bool closed; /* a connection, in the last turn: libmicrohttpd accepts again in the next */
-	uint64_t guessed_ns;
-	unsigned int guesses;
+	struct peer peers[PEERS];
 };
 
 /* The quality in the parameters of a media range: 1 without one. */
@@ -105,12 +114,53 @@ static bool hash_matches(const char *password, const char *hash)
 	return made && same_text(made, hash);
 }
 
+static void address_of(struct MHD_Connection *c, unsigned char ret[8])
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *a = info ? info->client_addr : NULL;
+
+	memset(ret, 0, 8);
+	if (a && a->sa_family == AF_INET) {
+		memcpy(ret, &((const struct sockaddr_in *)a)->sin_addr, 4);
+	} else if (a && a->sa_family == AF_INET6) {
+		const struct in6_addr *v6 = &((const struct sockaddr_in6 *)a)->sin6_addr;
+
+		if (IN6_IS_ADDR_V4MAPPED(v6))
+			memcpy(ret, v6->s6_addr + 12, 4);
+		else
+			memcpy(ret, v6->s6_addr, 8);
+	}
+}
+
+/* Whether this peer may have another password checked now. A new one takes the place of the one
+ * that began longest ago. */
+static bool may_guess(struct metrics_server *s, const unsigned char address[8])
+{
+	uint64_t now = clock_now_ns();
+	struct peer *p = s->peers;
+
+	for (int i = 0; i < PEERS; i++) {
+		if (s->peers[i].since_ns && !memcmp(s->peers[i].address, address, 8)) {
+			p = &s->peers[i];
+			break;
+		}
+		if (s->peers[i].since_ns < p->since_ns)
+			p = &s->peers[i];
+	}
+	if (memcmp(p->address, address, 8) != 0 || now - p->since_ns >= SECOND_NS) {
+		*p = (struct peer){.since_ns = now};
+		memcpy(p->address, address, 8);
+	}
+	return p->guesses++ < GUESSES;
+}
+
 /* MHD_HTTP_OK: they may pass. An unknown user takes as long as a wrong password. A password that
  * was right before is not hashed again, so that neither a scraper nor a guesser takes much time. */
-static unsigned int check_password(struct metrics_server *s, const char *name, const char *password)
+static unsigned int check_password(struct metrics_server *s, const unsigned char address[8],
+				   const char *name, const char *password)
 {
 	const struct web_config *web = s->web;
-	uint64_t now = clock_now_ns();
 	size_t user = 0;
 	bool right;
 
@@ -118,11 +168,7 @@ static unsigned int check_password(struct metrics_server *s, const char *name, c
 		user++;
 	if (user < web->nr_users && s->accepted[user] && same_text(s->accepted[user], password))
 		return MHD_HTTP_OK;
-	if (now - s->guessed_ns >= SECOND_NS) {
-		s->guessed_ns = now;
-		s->guesses = 0;
-	}
-	if (s->guesses++ >= GUESSES)
+	if (!may_guess(s, address))
 		return MHD_HTTP_TOO_MANY_REQUESTS;
 	right = hash_matches(password, web->users[user < web->nr_users ? user : 0].hash);
 	if (!right || user == web->nr_users)
@@ -136,12 +182,14 @@ static unsigned int authorize(struct metrics_server *s, struct MHD_Connection *c
 {
 	char *password = NULL, *name;
 	unsigned int status = MHD_HTTP_UNAUTHORIZED;
+	unsigned char address[8];
 
 	if (!s->web->nr_users)
 		return MHD_HTTP_OK;
 	name = MHD_basic_auth_get_username_password(c, &password);
+	address_of(c, address);
 	if (name && password)
-		status = check_password(s, name, password);
+		status = check_password(s, address, name, password);
 	MHD_free(name);
 	MHD_free(password);
 	return status;

@@ -37,7 +37,7 @@ static struct ledger_limits job_limits(void)
 	l.path_bytes = 1 << 18;
 	l.distinct = 1 << 16;
 	l.advice = 256;
-	l.interference = 64;
+	l.interference = 0;
 	l.active = 64;
 	l.active_directories = 32;
 	return l;
@@ -106,7 +106,8 @@ int node_new(const struct node_options *o, struct node **ret, struct errtext *er
 		node_free(n, &ignored);
 		return r;
 	}
-	node_metrics_publish(o->metrics, &n->plan, 0);
+	node_cost_begin(n);
+	runs_publish(n, 0);
 	*ret = n;
 	return 0;
 }
@@ -238,6 +239,7 @@ static int keep_job(struct node *n, struct job *j, uint32_t slot, int r, uint32_
 		node_job_free(j);
 		return r;
 	}
+	node_cost_job(n, j);
 	*ret_id = j->id = ++n->begun << SLOT_BITS | slot;
 	n->jobs[slot] = *j;
 	return 0;
@@ -382,6 +384,7 @@ int node_free(struct node *n, struct errtext *err)
 		return 0;
 	if (n->sampler && n->jobs)
 		r = runs_sample(n, true, err);
+	node_cost_end(n);
 	sampler_free(n->sampler);
 	probe_set_free(n->set);
 	for (uint32_t slot = 1; n->jobs && slot <= n->o.jobs; slot++)

@@ -26,6 +26,7 @@ struct node_options {
 	bool births;	   /* node_births() will be called */
 	bool trees;	   /* node_tree_begin() may be */
 	uint64_t interval_ns;
+	double budget;				  /* share of the CPU time of all jobs; 0: none */
 	const struct retention_policy *retention; /* NULL: all runs are kept */
 	struct node_metrics *metrics;		  /* NULL: not published */
 	enum node_vfs vfs;			  /* if they are published */
@@ -89,6 +90,13 @@ void node_hurry(struct node *n, const char *job);
 /* When to take the next sample at the latest (CLOCK_MONOTONIC), because root ended a job or waits
  * for its sums, or a command ended; UINT64_MAX: none of these. */
 uint64_t node_due(const struct node *n);
+
+/* Times the programs when that is due; returns when to call it again (CLOCK_MONOTONIC). */
+uint64_t node_look(struct node *n);
+/* The length of the next interval: longer while counting costs too much. */
+uint64_t node_interval_ns(const struct node *n);
+/* Changes the budget of a node that has one. */
+void node_set_budget(struct node *n, double share);
 
 /* Whether the cgroup by which the job was begun no longer exists; false for a job that was ended.
  */

@@ -224,14 +224,6 @@ static void take_vfs(const struct probe_plan *plan, const struct vfs_row *vfs,
 	}
 }
 
-static const char *mount_of(const struct sample *sample, uint32_t dev)
-{
-	for (size_t i = 0; i < sample->nr_filesystems; i++)
-		if (sample->filesystems[i].dev == dev)
-			return sample->filesystems[i].mount;
-	return NULL;
-}
-
 /* Of filesystems which the job may not have read from. Returns how many. */
 static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_NR],
 			      const struct sample *sample, const struct vfs_device of[VFS_DEVICES],
@@ -240,7 +232,10 @@ static size_t take_vfs_mounts(const struct probe_plan *plan, const bool known[C_
 	size_t nr = 0;
 
 	for (int i = 0; i < VFS_DEVICES && of[i].dev; i++) {
-		ret[nr].mount = mount_of(sample, of[i].dev);
+		const struct sample_filesystem *fs = sample_filesystem_of(sample, of[i].dev);
+
+		ret[nr].mount = fs ? fs->mount : NULL;
+		ret[nr].device = fs ? fs->device : NULL;
 		counts_of(known, &(struct counters){}, &ret[nr].counts);
 		for (int call = 0; call <= VFS_OPEN; call++) {
 			bool is_known = vfs_known(plan, call);
@@ -316,8 +311,11 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 	counts_of(m->known, &sums->total, &to.counts);
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(ledger, i);
+		const struct sample_filesystem *fs =
+			f->rest ? NULL : sample_filesystem_of(sample, f->dev);
 
 		mounts[i].mount = f->mount;
+		mounts[i].device = fs ? fs->device : NULL;
 		counts_of(m->known, &f->total, &mounts[i].counts);
 	}
 	to.mounts = mounts;
@@ -393,7 +391,13 @@ static int publish_all(struct node_metrics *m, const struct metrics_node *node, 
 	return r;
 }
 
-void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs)
+static struct opt_i64 ppm(double share)
+{
+	return (struct opt_i64){(int64_t)(share * 1e6 + 0.5), share >= 0};
+}
+
+void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs,
+			  const struct node_shares *shares)
 {
 	struct metrics_probe probes[ROLE_NR];
 	struct metrics_loss losses[METRICS_LOSSES];
@@ -401,7 +405,13 @@ void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan,
 				    .probes = probes,
 				    .nr_probes = ROLE_NR,
 				    .losses = losses,
+				    .probe_cpu_ns = {shares->probes_ns, shares->probes_ns >= 0},
 				    .collector_cpu_ns = {(int64_t)clock_own_cpu_ns(), true},
+				    .budget_ppm = ppm(shares->budget),
+				    .cost_ppm = ppm(shares->cost),
+				    .details = shares->details,
+				    .nr_details = shares->details[0].name ? NODE_DETAILS : 0,
+				    .no_vfs = shares->no_vfs,
 				    .resident_bytes = own_memory(),
 				    .nr_watched = {(int64_t)nr_jobs, true}};
 	struct errtext err;

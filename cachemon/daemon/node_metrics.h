@@ -9,11 +9,21 @@
 
 #include "cachemon/account/ledger.h"
 #include "cachemon/base/errtext.h"
+#include "cachemon/collector/node_budget.h"
 #include "cachemon/daemon/node_config.h"
 #include "cachemon/job/selector.h"
+#include "cachemon/metrics/metrics.h"
 #include "cachemon/plan/probe_plan.h"
 
 struct node_metrics;
+
+/* The cost of counting; < 0: unknown, or there is no budget. */
+struct node_shares {
+	int64_t probes_ns;
+	double budget, cost; /* of the CPU time of all jobs; the cost in the last seconds */
+	struct metrics_detail details[NODE_DETAILS]; /* .name NULL: there is no budget */
+	bool no_vfs;
+};
 
 /* A line for people. */
 typedef void node_metrics_say(const char *text);
@@ -30,6 +40,7 @@ void node_metrics_take(struct node_metrics *m, const struct probe_plan *plan, ui
 		       const struct selector *job, const struct ledger *ledger,
 		       const struct sample *sample, bool last);
 /* After a sample of all jobs; nr_jobs: watched now. Errors are said once. */
-void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs);
+void node_metrics_publish(struct node_metrics *m, const struct probe_plan *plan, size_t nr_jobs,
+			  const struct node_shares *shares);
 
 #endif

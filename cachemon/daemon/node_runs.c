@@ -184,6 +184,14 @@ static int end_runs(struct node *n, struct errtext *err)
 	return r;
 }
 
+void runs_publish(struct node *n, size_t nr)
+{
+	struct node_shares shares;
+
+	node_cost_show(n, &shares);
+	node_metrics_publish(n->o.metrics, &n->plan, nr, &shares);
+}
+
 int runs_sample(struct node *n, bool last, struct errtext *err)
 {
 	const struct slot_sample *samples;
@@ -201,6 +209,7 @@ int runs_sample(struct node *n, bool last, struct errtext *err)
 		struct sample s = samples[i].sample;
 
 		complete_sample(n, j, &s);
+		node_cost_take(n, j, &s);
 		j->last = samples[i].last || last;
 		left += !j->last;
 		if (j->selector.kind == SELECTED_CGROUP)
@@ -212,6 +221,7 @@ int runs_sample(struct node *n, bool last, struct errtext *err)
 	r = store_batch_end(n->anchor, begun || taken ? &why : err);
 	r = begun ? begun : taken ? taken : r;
 	taken = end_runs(n, r ? &why : err);
-	node_metrics_publish(n->o.metrics, &n->plan, left);
+	node_cost_judge(n);
+	runs_publish(n, left);
 	return r ? r : taken;
 }

@@ -23,6 +23,7 @@ int reload_read(struct reload *r, struct errtext *ret)
 	before = r->last;
 	r->last = next;
 	node_retain(r->node, &next.retention);
+	node_set_budget(r->node, next.budget_percent / 100);
 	if (r->follow)
 		follow_select(r->follow, &r->last);
 	node_config_free(&before);

@@ -252,8 +252,10 @@ int db_open(const char *path, enum db_mode mode, sqlite3 **ret_db)
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_hard_heap_limit64(HEAP_MAX);
+	if (mode == DB_TEMPORARY)
+		*uri = '\0';
 	if (!path)
-		flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_CREATE;
+		flags |= SQLITE_OPEN_CREATE | (mode == DB_MEMORY ? SQLITE_OPEN_MEMORY : 0);
 	else if (!make_uri(path, mode == DB_READ_IMMUTABLE ? "?immutable=1" : "", uri, sizeof(uri)))
 		return SQLITE_TOOBIG;
 	rc = sqlite3_open_v2(uri, ret_db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, VFS_NAME);

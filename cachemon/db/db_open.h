@@ -16,6 +16,7 @@ enum db_mode {
 	DB_READ_IMMUTABLE, /* takes no locks, creates no files, ignores a -wal */
 	DB_WRITE,	   /* an existing file of the process's user */
 	DB_MEMORY,	   /* path is NULL */
+	DB_TEMPORARY,	   /* path is NULL: a file without a name, gone when it is closed */
 };
 
 /* An SQLite code. As with sqlite3_open(), close *ret_db on failure too; NULL: no memory. */

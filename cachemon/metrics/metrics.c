@@ -17,6 +17,7 @@ enum kind {
 	COUNTER,
 	COUNTER_NS, /* nanoseconds, written as seconds */
 	GAUGE,
+	GAUGE_PPM, /* millionths, written as a ratio */
 	INFO,
 };
 
@@ -302,7 +303,7 @@ static int write_value(struct metrics *m, FILE *out, const char *name, enum kind
 	if (!series)
 		return -ENOMEM;
 	fprintf(out, "%s ", series);
-	if (kind == GAUGE || kind == INFO) {
+	if (kind >= GAUGE) {
 		free(series);
 	} else {
 		past = past_of(m, series);
@@ -312,21 +313,23 @@ static int write_value(struct metrics *m, FILE *out, const char *name, enum kind
 			value = *past;
 		*past = value;
 	}
-	if (kind == COUNTER_NS)
+	if (kind == GAUGE_PPM)
+		fprintf(out, "%" PRId64 ".%06" PRId64 "\n", value / 1000000, value % 1000000);
+	else if (kind == COUNTER_NS)
 		fprintf(out, "%" PRId64 ".%09" PRId64 "\n", value / 1000000000, value % 1000000000);
 	else
 		fprintf(out, "%" PRId64 "\n", value);
 	return 0;
 }
 
-static const char *const suffixes[] = {"_total", "_total", "", "_info"};
+static const char *const suffixes[] = {"_total", "_total", "", "", "_info"};
 
 /* In OpenMetrics a family is named without its suffix, and its name ends with its unit. */
 static void write_head(FILE *out, const char *name, const char *help, enum kind kind,
 		       enum metrics_format format)
 {
-	static const char *const types[] = {"counter", "counter", "gauge", "info"};
-	static const char *const units[] = {"seconds", "bytes", "pages"};
+	static const char *const types[] = {"counter", "counter", "gauge", "gauge", "info"};
+	static const char *const units[] = {"seconds", "bytes", "pages", "ratio"};
 	const char *type = types[kind], *last;
 	int len = (int)strlen(name);
 
@@ -366,6 +369,24 @@ static void add(struct family *f, struct metrics *m, struct opt_i64 value,
 		f->ret = write_value(m, f->out, f->name, f->kind, labels, nr, value.value);
 }
 
+const char *metrics_device(const struct metrics_mount *mounts, size_t nr, const char *mount)
+{
+	const char *device = NULL;
+	bool found = false;
+
+	for (size_t i = 0; mount && i < nr; i++) {
+		const char *of = mounts[i].device;
+
+		if (!mounts[i].mount || strcmp(mounts[i].mount, mount) != 0)
+			continue;
+		if (!of || (found && strcmp(of, device) != 0))
+			return NULL;
+		device = of;
+		found = true;
+	}
+	return device;
+}
+
 static void add_of_mount(struct family *f, const struct metrics_job *job, const char *mount,
 			 struct opt_i64 value, const struct line *line)
 {
@@ -373,8 +394,9 @@ static void add_of_mount(struct family *f, const struct metrics_job *job, const 
 	    (struct label[]){{"manager", job->manager},
 			     {"jobid", job->jobid},
 			     {"mount", mount},
+			     {"device", metrics_device(job->mounts, job->nr_mounts, mount)},
 			     {line->label, line->value}},
-	    4);
+	    5);
 }
 
 /* Whether an earlier one has this mount point, too, or the mount has no name. */
@@ -494,11 +516,22 @@ static int write_node(const struct metrics_node *node, enum metrics_format forma
 	const struct {
 		const char *name, *help;
 		struct opt_i64 value;
+		enum kind kind;
 	} gauges[] = {
 		{"cachemon_resident_bytes", "Memory that the collector itself has in RAM",
-		 node->resident_bytes},
-		{"cachemon_jobs", "Jobs that are watched now", node->nr_watched},
+		 node->resident_bytes, GAUGE},
+		{"cachemon_jobs", "Jobs that are watched now", node->nr_watched, GAUGE},
+		{"cachemon_budget_ratio",
+		 "The most that counting may cost, of the CPU time of the watched jobs",
+		 node->budget_ppm, GAUGE_PPM},
+		{"cachemon_cost_ratio", "The cost of counting, as a share of the same",
+		 node->cost_ppm, GAUGE_PPM},
 	};
+	struct family details = {.format = format,
+				 .out = out,
+				 .name = "cachemon_detail_given_up",
+				 .help = "1 while this detail is not recorded, to keep the budget",
+				 .kind = GAUGE};
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
@@ -506,12 +539,15 @@ static int write_node(const struct metrics_node *node, enum metrics_format forma
 				   .out = out,
 				   .name = gauges[i].name,
 				   .help = gauges[i].help,
-				   .kind = GAUGE};
+				   .kind = gauges[i].kind};
 
 		add(&f, node->past, gauges[i].value, NULL, 0);
 		ret = f.ret ? f.ret : ret;
 	}
-	return ret;
+	for (size_t i = 0; i < node->nr_details; i++)
+		add(&details, node->past, (struct opt_i64){node->details[i].given_up, true},
+		    (struct label[]){{"detail", node->details[i].name}}, 1);
+	return ret ? ret : details.ret;
 }
 
 static int write_own(const struct metrics_node *node, enum metrics_format format, FILE *out)
@@ -544,14 +580,23 @@ static int write_own(const struct metrics_node *node, enum metrics_format format
 							   : write_node(node, format, out);
 }
 
+static bool is_vfs(const struct line *line)
+{
+	return !strncmp(line->family, "vfs_", strlen("vfs_"));
+}
+
 int metrics_write(const struct metrics_node *node, enum metrics_format format, FILE *out)
 {
 	int ret = write_own(node, format, out);
 
 	if (!ret)
 		ret = write_info(node, format, out);
-	for (size_t at = 0; !ret && at < NR_LINES;)
-		ret = write_line_family(node, format, out, &at);
+	for (size_t at = 0; !ret && at < NR_LINES;) {
+		if (node->no_vfs && is_vfs(&lines[at]))
+			at++;
+		else
+			ret = write_line_family(node, format, out, &at);
+	}
 	if (format == METRICS_OPEN)
 		fputs("# EOF\n", out);
 	return ret;

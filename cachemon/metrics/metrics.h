@@ -40,7 +40,8 @@ enum metrics_fact {
 
 /* The counts of one filesystem. Filesystems with the same mount point are added up. */
 struct metrics_mount {
-	const char *mount; /* NULL: no visible mount */
+	const char *mount;  /* NULL: no visible mount */
+	const char *device; /* NULL: none, or unknown */
 	struct counts counts;
 	struct opt_i64 facts[METRICS_FACTS]; /* those that a filesystem can have */
 };
@@ -76,6 +77,12 @@ struct metrics_loss {
 	uint64_t count;
 };
 
+/* Detail that may be given up to keep a budget. */
+struct metrics_detail {
+	const char *name;
+	bool given_up;
+};
+
 struct metrics_node {
 	const char *version;
 	const struct metrics_probe *probes;
@@ -84,6 +91,10 @@ struct metrics_node {
 	size_t nr_losses;
 	struct opt_i64 probe_cpu_ns, collector_cpu_ns, resident_bytes;
 	struct opt_i64 nr_watched;
+	struct opt_i64 budget_ppm, cost_ppm; /* shares of the jobs' CPU time, in millionths */
+	const struct metrics_detail *details;
+	size_t nr_details;
+	bool no_vfs; /* calls of files are not counted now: their series are absent */
 	struct metrics *past;
 	const struct metrics_job *jobs;
 	size_t nr_jobs;
@@ -93,6 +104,10 @@ struct metrics_node {
 enum { METRICS_LOSSES = 7 };
 size_t metrics_losses(const struct loss_counts *lost, bool births,
 		      struct metrics_loss ret[METRICS_LOSSES]);
+
+/* The device of all filesystems with this mount point, which may be NULL; NULL: none, or they have
+ * several. */
+const char *metrics_device(const struct metrics_mount *mounts, size_t nr, const char *mount);
 
 /* NULL: no memory. */
 struct metrics *metrics_new(void);

@@ -21,7 +21,7 @@ struct account {
 };
 
 struct mount {
-	char *mount;
+	char *mount, *device;
 	struct account account;
 };
 
@@ -55,8 +55,10 @@ struct metrics_jobs {
 
 static void record_clear(struct record *r)
 {
-	for (int i = 0; i < METRICS_MOUNTS; i++)
+	for (int i = 0; i < METRICS_MOUNTS; i++) {
 		free(r->mounts[i].mount);
+		free(r->mounts[i].device);
+	}
 	metrics_free(r->past);
 	free(r->runs);
 	free(r->manager);
@@ -233,6 +235,9 @@ static void find_mounts(struct record *r, const struct metrics_job *job)
 			best = mount;
 		}
 		keep_text(&r->mounts[i].mount, best);
+		if (best)
+			keep_text(&r->mounts[i].device,
+				  metrics_device(job->mounts, job->nr_mounts, best));
 	}
 }
 
@@ -424,6 +429,7 @@ static void add_present(const struct record *r, struct metrics_job *ret)
 static void view_mount(const struct mount *m, struct metrics_mount *ret)
 {
 	ret->mount = m->mount;
+	ret->device = m->device;
 	counts_of(&m->account.own, &ret->counts);
 	for (int i = 0; i < METRICS_FACTS; i++)
 		ret->facts[i] = get(&m->account.own, SUM_FACTS + i);

@@ -148,7 +148,7 @@ static const char run_fields[] =
 	"cost_advice_calls_ns, loss_map_full, loss_chunk_full, loss_ring_drops, "
 	"loss_state_drops, loss_ghosts_dropped, loss_advice_full, ";
 
-enum { RUN_SQL_MAX = sizeof(run_fields) + 512 };
+enum { RUN_SQL_MAX = sizeof(run_fields) + 640 };
 
 static void run_sql(sqlite3 *db, const char *where, char sql[RUN_SQL_MAX])
 {
@@ -196,9 +196,11 @@ static int load_run(sqlite3 *db, int64_t id, struct model *m, struct errtext *er
 	return -ENOENT;
 }
 
-int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
-		   size_t *ret_nr, struct errtext *err)
+int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, bool wanted,
+		   struct model_run **ret, size_t *ret_nr, struct errtext *err)
 {
+	static const char only[] =
+		"WHERE id >= ?1 AND id IN (SELECT run_id FROM " MODEL_WANTED ") ORDER BY id";
 	char sql[RUN_SQL_MAX];
 	size_t room = rows_total(db, "SELECT count(*) FROM run WHERE id >= ?1", first_id);
 	struct rows r;
@@ -207,7 +209,7 @@ int model_all_runs(sqlite3 *db, struct arena *a, int64_t first_id, struct model_
 	*ret = arena_alloc(a, (room + 1) * sizeof(**ret));
 	if (!*ret)
 		return model_no_memory(err);
-	run_sql(db, "WHERE id >= ?1 ORDER BY id", sql);
+	run_sql(db, wanted ? only : "WHERE id >= ?1 ORDER BY id", sql);
 	r = rows_begin(db, a, sql, 1, &first_id);
 	while (rows_next_of(&r, *ret_nr, room))
 		read_run(&r, &(*ret)[(*ret_nr)++]);
@@ -324,6 +326,29 @@ static int no_such_job(const struct model *m, const char *wanted, struct errtext
 	return -ENOENT;
 }
 
+/* KIND:NAME or KIND:NAME.STEP */
+static bool has_key(const struct model_job *job, const char *wanted)
+{
+	const struct bytes *parts[] = {&job->kind, &job->external_id, &job->step};
+	const char *at = wanted;
+
+	for (int i = 0; i < 3; i++) {
+		if (i == 2 && !*at)
+			return true;
+		if (i && *at++ != (i == 1 ? ':' : '.'))
+			return false;
+		if (!parts[i]->data || strncmp(at, parts[i]->data, parts[i]->len) != 0)
+			return false;
+		at += parts[i]->len;
+	}
+	return !*at;
+}
+
+static bool is_wanted(const struct model_job *job, const char *wanted)
+{
+	return bytes_is(&job->name, wanted) || has_key(job, wanted);
+}
+
 static int choose_job(struct model *m, const char *wanted, struct errtext *err)
 {
 	size_t kept = 0;
@@ -331,13 +356,13 @@ static int choose_job(struct model *m, const char *wanted, struct errtext *err)
 	if (!wanted)
 		return 0;
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (bytes_is(&m->jobs[i].name, wanted))
+		if (is_wanted(&m->jobs[i], wanted))
 			kept++;
 	if (!kept)
 		return no_such_job(m, wanted, err);
 	kept = 0;
 	for (size_t i = 0; i < m->nr_jobs; i++)
-		if (bytes_is(&m->jobs[i].name, wanted))
+		if (is_wanted(&m->jobs[i], wanted))
 			m->jobs[kept++] = m->jobs[i];
 	m->nr_jobs = kept;
 	return 0;

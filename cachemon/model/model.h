@@ -77,6 +77,7 @@ struct model_filesystem {
 	struct bytes type, mount, cover, why;
 	struct opt_i64 dev_major, dev_minor; /* absent: not on a filesystem of the list */
 	struct opt_i64 read_ahead_kb;	     /* of its device, during the run */
+	struct opt_i64 rotational, network;  /* 0 or 1, of its device */
 	struct opt_i64 files;
 	bool files_estimated; /* at least this many */
 	struct bytes device;  /* name of its block device; empty: none */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cachemon/db/db_read.h"
 #include "cachemon/db/schema.h"
 #include "cachemon/model/bounds.h"
 #include "cachemon/model/model_detail.h"
@@ -203,8 +204,35 @@ static size_t run_of(const struct model_run *runs, size_t nr_runs, size_t from, 
 	return from;
 }
 
-int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, size_t nr_runs,
-		   struct model_job **ret, size_t **ret_run, size_t *ret_nr, struct errtext *err)
+static const char want[] =
+	"INSERT INTO " MODEL_WANTED " SELECT id, run_id FROM job WHERE slot <> 0 AND (name = ?1 OR "
+	"kind || ':' || external_id = ?1 OR kind || ':' || external_id || '.' || step = ?1)";
+static const char want_name[] =
+	"INSERT INTO " MODEL_WANTED " SELECT id, run_id FROM job WHERE slot <> 0 AND name = ?1";
+
+int model_want_job(sqlite3 *db, const char *job, struct errtext *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_exec(db,
+			      "CREATE TEMP TABLE wanted_job (id INTEGER PRIMARY KEY, run_id "
+			      "INTEGER NOT NULL)",
+			      NULL, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, model_has(db, "job", "external_id") ? want : want_name,
+					-1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, job, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		sqlite3_step(stmt);
+	if (sqlite3_finalize(stmt) != SQLITE_OK || rc != SQLITE_OK)
+		return db_read_error(db, err);
+	return 0;
+}
+
+int model_all_jobs(sqlite3 *db, struct arena *a, bool wanted, const struct model_run *runs,
+		   size_t nr_runs, struct model_job **ret, size_t **ret_run, size_t *ret_nr,
+		   struct errtext *err)
 {
 	int64_t first_id = nr_runs ? runs[0].id : 0;
 	size_t room = rows_total(db, "SELECT count(*) FROM job WHERE slot <> 0 AND run_id >= ?1",
@@ -212,7 +240,9 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 	char *sql = model_rows_sql(
 		"SELECT run_id, id, slot, name, selector, processes, alive, wall_ns, "
 		"cpu_ns, rchar_bytes",
-		"FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
+		wanted ? "FROM job WHERE run_id >= ?1 AND id IN (SELECT id FROM " MODEL_WANTED
+			 ") ORDER BY run_id, slot"
+		       : "FROM job WHERE slot <> 0 AND run_id >= ?1 ORDER BY run_id, slot");
 	struct rows r = rows_begin(db, a, sql, 1, &first_id);
 	size_t at = 0;
 	int res;
@@ -232,6 +262,8 @@ int model_all_jobs(sqlite3 *db, struct arena *a, const struct model_run *runs, s
 	}
 	res = model_rows_end(&r, err);
 	free(sql);
+	for (size_t i = 0; wanted && i < *ret_nr && !res; i++)
+		res = load_identity(db, a, &(*ret)[i], err);
 	return res;
 }
 
@@ -339,6 +371,9 @@ static int load_directories(sqlite3 *db, struct model *m, struct model_job *job,
 #define DEVICE_HAS(column)                                                                         \
 	"(SELECT d." column " FROM device d JOIN job ON job.run_id = d.run_id WHERE job.id = ?1 "  \
 	"AND d.dev_major = filesystem.dev_major AND d.dev_minor = filesystem.dev_minor)"
+#define DEVICE_FACTS                                                                               \
+	DEVICE_HAS("read_ahead_kb")                                                                \
+	", " DEVICE_HAS("rotational") ", " DEVICE_HAS("network") ", "
 
 struct opt_i64 model_device_read_ns(const struct model_filesystem *f)
 {
@@ -361,10 +396,10 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 	int ret;
 	/* Older databases have no devices, or not their reads. */
 	static const char *const by_age[] = {
-		FILESYSTEM_COLUMNS "NULL, NULL, NULL, NULL",
-		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", NULL, NULL, NULL",
-		FILESYSTEM_COLUMNS DEVICE_HAS("read_ahead_kb") ", " DEVICE_HAS(
-			"name") ", " DEVICE_HAS("reads") ", " DEVICE_HAS("read_ms"),
+		FILESYSTEM_COLUMNS "NULL, NULL, NULL, NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_FACTS "NULL, NULL, NULL",
+		FILESYSTEM_COLUMNS DEVICE_FACTS DEVICE_HAS("name") ", " DEVICE_HAS(
+			"reads") ", " DEVICE_HAS("read_ms"),
 	};
 	int age = model_has(db, "device", "read_ahead_kb") + model_has(db, "device", "reads");
 
@@ -388,6 +423,8 @@ static int load_filesystems(sqlite3 *db, struct model *m, struct model_job *job,
 		f->files = rows_i64(&r);
 		f->files_estimated = rows_value(&r, 0) == 1;
 		f->read_ahead_kb = rows_i64(&r);
+		f->rotational = rows_i64(&r);
+		f->network = rows_i64(&r);
 		f->device = rows_bytes(&r);
 		f->device_reads = rows_i64(&r);
 		f->device_read_ms = rows_i64(&r);

@@ -27,14 +27,19 @@ int model_load(struct sqlite3 *db, const struct model_query *query, struct model
 	       struct errtext *err);
 void model_free(struct model *m);
 
+/* Notes the jobs with this name or KIND:NAME[.STEP], of all runs, for "wanted" below. */
+int model_want_job(struct sqlite3 *db, const char *job, struct errtext *err);
 /* All runs from this id, by id, and their watched jobs, by run and slot: rows only, for long
- * lists. Counts are as from model_load(). Call both in one transaction. */
-int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, struct model_run **ret,
-		   size_t *ret_nr, struct errtext *err);
+ * lists. Counts are as from model_load(). wanted: only the noted jobs, with their names, and
+ * their runs. Call both in one transaction. */
+int model_all_runs(struct sqlite3 *db, struct arena *a, int64_t first_id, bool wanted,
+		   struct model_run **ret, size_t *ret_nr, struct errtext *err);
 /* ret_run: the index in runs of each job's run. */
-int model_all_jobs(struct sqlite3 *db, struct arena *a, const struct model_run *runs,
+int model_all_jobs(struct sqlite3 *db, struct arena *a, bool wanted, const struct model_run *runs,
 		   size_t nr_runs, struct model_job **ret, size_t **ret_run, size_t *ret_nr,
 		   struct errtext *err);
+/* The table of the noted jobs: id, run_id. */
+#define MODEL_WANTED "temp.wanted_job"
 
 /* Parts of model_load(). */
 int model_jobs_load(struct sqlite3 *db, struct model *m, struct errtext *err);

@@ -417,10 +417,11 @@ int top_runs_load(sqlite3 *db, struct top_moment *m, struct errtext *err)
 	struct model_run *runs = NULL;
 	struct model_job *jobs = NULL;
 	size_t nr_runs = 0, nr = 0, *run_of = NULL;
-	int ret = model_all_runs(db, &m->arena, first_run(db, &m->arena), &runs, &nr_runs, err);
+	int ret = model_all_runs(db, &m->arena, first_run(db, &m->arena), false, &runs, &nr_runs,
+				 err);
 
 	if (!ret)
-		ret = model_all_jobs(db, &m->arena, runs, nr_runs, &jobs, &run_of, &nr, err);
+		ret = model_all_jobs(db, &m->arena, false, runs, nr_runs, &jobs, &run_of, &nr, err);
 	if (ret)
 		return ret;
 	m->rows = arena_alloc(&m->arena, (nr + 1) * sizeof(*m->rows));

@@ -13,12 +13,11 @@
 /*
  * The cost of a piece of detail for its task and the collector, on the test machine
  * (docs/cost.md): an event of a trace 2,300 instructions, its record and its decoding; a reference
- * 450 and its record; an evictor; a file's row of an interval.
+ * 450 and its record; an evictor.
  */
 #define TRACE_EVENT_NS 1300
 #define REFERENCE_NS   300
 #define EVICTOR_NS     110
-#define FILE_ROW_NS    10000
 
 enum { FILE_ROWS_FINE = 64 };
 
@@ -93,7 +92,7 @@ bool watch_writes_file_rows(struct watch_run *run, uint64_t interval_ns)
 	/* Short intervals have as many rows of files per second as long ones. */
 	if (!run->o->interval_ns && run->interval_ns < WATCH_COARSE_NS)
 		ledger_keep_active(run->ledger, FILE_ROWS_FINE);
-	ns = (double)ledger_nr_active(run->ledger) * FILE_ROW_NS;
+	ns = (double)ledger_nr_active(run->ledger) * COST_ROW_NS;
 	run->file_rows_share = 0;
 	if (is_shed(run, DETAIL_FILE_ROWS))
 		return false;

@@ -87,8 +87,11 @@ static int write_metrics(struct watch_run *run, const struct sample *s, bool las
 						   run->plan.choices[i].state == PROBE_LIVE};
 	for (size_t i = 0; i < nr; i++) {
 		const struct ledger_filesystem *f = ledger_filesystem(run->ledger, i);
+		const struct sample_filesystem *fs =
+			f->rest ? NULL : sample_filesystem_of(s, f->dev);
 
 		mounts[i].mount = f->mount;
+		mounts[i].device = fs ? fs->device : NULL;
 		take_counts(run, &f->total, &mounts[i].counts);
 	}
 	take_counts(run, &job->total, &of.counts);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "advisor/llm/tokens.h"
+#include "cachemon/figures/counters.h"
 #include "cachemon/wording/pack_impl.h"
 
 enum { ACTION_BYTES = 110 };
@@ -100,14 +101,44 @@ static const char *cgroup_version(const struct bytes *at)
 	return at->len >= strlen(v1) && !memcmp(at->data, v1, strlen(v1)) ? "v1" : "v2";
 }
 
+/* "network", "rotational", "ssd"; NULL: not known. */
+static const char *device_kind(const struct model_filesystem *f)
+{
+	if (f->network.known && f->network.value)
+		return "network";
+	return !f->rotational.known ? NULL : f->rotational.value ? "rotational" : "ssd";
+}
+
+/* The kinds of the devices that the job's pages came from. Returns their number; 0 if one of them
+ * is not known: no kind can be excluded. */
+static size_t device_kinds(const struct model_job *job, const char **ret)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < job->nr_filesystems; i++) {
+		const struct model_filesystem *f = &job->filesystems[i];
+		struct opt_i64 brought = counts_sum(&f->counts, SUM_OF(TERMS_brought_pages));
+
+		if (brought.known && !brought.value)
+			continue;
+		ret[nr] = device_kind(f);
+		if (!ret[nr++])
+			return 0;
+	}
+	return nr;
+}
+
 int pack_notes(struct packer *k, struct errtext *err)
 {
 	const struct model_job *job = k->job;
 	const char **types = arena_alloc(&k->p->arena, (job->nr_filesystems + 1) * sizeof(*types));
+	const char **kinds = arena_alloc(&k->p->arena, (job->nr_filesystems + 1) * sizeof(*kinds));
 	const char *ids[64], *words = "";
 	struct kb_hit hits[LLM_NOTES_MAX];
 	struct kb_facts facts = {
 		.filesystems = types,
+		.devices = kinds,
+		.nr_devices = kinds ? device_kinds(job, kinds) : 0,
 		.kernel = k->from->model->run.kernel.data,
 		.cgroup = cgroup_version(&job->limit_at),
 	};

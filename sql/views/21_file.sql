@@ -22,7 +22,7 @@ CREATE TEMP VIEW v_file AS SELECT
 	p.confidence AS pattern_confidence,  -- 0..1
 	p.features AS pattern_features,  -- JSON object
 	'all else holds, but how ' || coalesce(CAST(x.path AS TEXT), 'a file without a name') || ' is read is not '
-		|| 'sure enough: ' || coalesce(p.name || printf(', confidence %.2f', p.confidence), 'no pattern')
+		|| 'sure enough' || iif(r.level = 'full', '', ' (watch --level full traces it)') || ': ' || coalesce(p.name || printf(', confidence %.2f', p.confidence), 'no pattern')
 		AS pattern_doubt,
 		-- text: why it is in doubt, for a rule of which all other conditions hold
 	d.name AS device,  -- name of its device; NULL: not recorded

@@ -10,11 +10,16 @@
 
 enum { LINE_BYTES = 1 << 17 };
 
+enum { SPLICE_PAGES = 16 }; /* that one read of splice(2) and sendfile(2) asks for */
+
 struct world {
 	struct ra_file file;
 	struct ra_stream streams[PATTERN_STREAMS];
 	struct ra_mapping mapping;
 	bool mapped[PATTERN_PAGES + 1];
+	/* Brought by the last call, in order of arrival; a page arrives once. */
+	struct ra_add adds[PATTERN_PAGES + 1];
+	size_t nr_adds;
 };
 
 struct setting {
@@ -30,6 +35,30 @@ static void world_open(struct world *w, const struct setting *s, unsigned int kb
 		ra_stream_init(&w->streams[i], &w->file);
 	w->mapping.nr_pages = PATTERN_PAGES;
 	w->mapping.exec = exec;
+}
+
+static void note_adds(struct world *w)
+{
+	for (size_t i = 0; i < w->file.nr_adds; i++) {
+		if (w->nr_adds == sizeof(w->adds) / sizeof(w->adds[0]))
+			abort();
+		w->adds[w->nr_adds++] = w->file.adds[i];
+	}
+}
+
+/* The read of sendfile(2) and splice(2). */
+static void send_file(struct world *w, struct ra_stream *s, uint64_t pos, uint64_t count)
+{
+	w->file.nr_adds = 0;
+	for (uint64_t end = pos + count; pos < end && pos < w->file.size_bytes;) {
+		uint64_t step = SPLICE_PAGES * PATTERN_PAGE;
+
+		if (step > end - pos)
+			step = end - pos;
+		note_adds(w);
+		ra_read(&w->file, s, pos, step);
+		pos += step;
+	}
 }
 
 static void touch(struct world *w, struct ra_stream *s, uint64_t page)
@@ -52,12 +81,13 @@ static void do_call(struct world *w, const struct call *c)
 						RA_ADVICE_RANDOM, RA_ADVICE_WILLNEED};
 	struct ra_stream *s = &w->streams[c->stream];
 
+	w->nr_adds = 0;
 	switch (c->kind) {
 	case DO_READ:
 		ra_read(&w->file, s, c->pos, c->count);
 		break;
 	case DO_SEND:
-		ra_splice(&w->file, s, c->pos, c->count);
+		send_file(w, s, c->pos, c->count);
 		break;
 	case DO_TOUCH:
 		touch(w, s, c->pos / PATTERN_PAGE);
@@ -73,27 +103,28 @@ static void do_call(struct world *w, const struct call *c)
 		w->mapping.sequential = c->advice == ADVISE_SEQUENTIAL;
 		break;
 	}
+	note_adds(w);
 }
 
 /* As printed by readahead_record, without the number. */
-static void print_adds(const struct ra_file *f, char *text, size_t size)
+static void print_adds(const struct world *w, char *text, size_t size)
 {
 	uint64_t first = 0, nr = 0;
 	unsigned int order = 0;
 	size_t len = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i <= f->nr_adds; i++) {
-		const struct ra_add *a = &f->adds[i];
+	for (size_t i = 0; i <= w->nr_adds; i++) {
+		const struct ra_add *a = &w->adds[i];
 
-		if (i < f->nr_adds && nr && a->first == first + nr && a->order == order) {
+		if (i < w->nr_adds && nr && a->first == first + nr && a->order == order) {
 			nr += 1ULL << a->order;
 			continue;
 		}
 		if (nr && len < size)
 			len += (size_t)snprintf(text + len, size - len,
 						" %" PRIu64 "+%" PRIu64 "@%u", first, nr, order);
-		if (i == f->nr_adds)
+		if (i == w->nr_adds)
 			break;
 		first = a->first;
 		nr = 1ULL << a->order;
@@ -180,7 +211,7 @@ static bool check_calls(FILE *recording, char *line, struct world *w, const stru
 		bool said = next.number == (long)i;
 
 		do_call(w, &calls->call[i]);
-		print_adds(&w->file, got, sizeof(got));
+		print_adds(w, got, sizeof(got));
 		if (exact && strcmp(got, said ? next.adds : "") != 0) {
 			describe(&calls->call[i], what, sizeof(what));
 			fprintf(out, "%s, call %zu (%s):\n  kernel %.300s\n  model  %.300s\n", name,

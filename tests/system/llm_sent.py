@@ -166,6 +166,21 @@ def notes_are_for_its_cgroups(world, _):
 
 
 @part.case
+def notes_are_for_its_devices(world, _):
+    """A note for solid-state disks is sent only if no device of the job is known to be another one."""
+    asked = "are random reads slow on this SSD, and how deep is the queue of an nvme device?"
+    with contextlib.closing(sqlite3.connect(world.db)) as db:
+        before = db.execute("SELECT rotational, network FROM device").fetchall()
+        check(before, "the recorded database has no device: nothing is tested")
+    for rotational, network, wanted in ((0, 0, True), (1, 0, False), (0, 1, False), (None, 0, True)):
+        with contextlib.closing(sqlite3.connect(world.db)) as db, db:
+            db.execute("UPDATE device SET rotational = ?, network = ?", (rotational, network))
+        sent = world.sent("ask", asked)
+        equal(f"rotational {rotational}, network {network}", any("ssd-queue-depth" in title for title, _ in
+                                                                 sent.notes.values()), wanted)
+
+
+@part.case
 def hosts_by_their_short_names(world, _):
     with contextlib.closing(sqlite3.connect(world.db)) as db, db:
         db.execute("UPDATE run SET host = 'node17.acme.example'")

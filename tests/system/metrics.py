@@ -78,6 +78,39 @@ def value(series, name, /, **labels):
     return found[0]
 
 
+def unescape(text):
+    return re.sub(r"\\([0-7]{3})", lambda e: chr(int(e[1], 8)), text)
+
+
+def mounted_devices():
+    """{mount point: block devices there, None for another filesystem}, by the kernel's list."""
+    devices = {}
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        for line in f:
+            mount, _, filesystem = line.rstrip("\n").partition(" - ")
+            number, point = mount.split(" ")[2], mount.split(" ")[4]
+            kind, source, _ = filesystem.split(" ")
+            block = (not number.startswith("0:") or kind == "btrfs") and source.startswith("/dev/")
+            devices.setdefault(unescape(point), set()).add(unescape(source) if block else None)
+    return devices
+
+
+def check_devices(series, wanted):
+    """Each series with a mount has its device; wanted: some of the mounts."""
+    of, seen = mounted_devices(), {}
+    for name, labels in series:
+        labels = dict(labels)
+        if labels.get("mount"):
+            seen.setdefault(labels["mount"], set()).add(labels.get("device"))
+        else:
+            check("device" not in labels, f"a device without a mount: {name} {labels}")
+    check(set(wanted) <= set(seen), f"no series of {set(wanted) - set(seen)}")
+    for mount, devices in seen.items():
+        check(len(devices) == 1 and devices <= of[mount], f"{mount}: {devices}, not {of[mount]}")
+    for mount in wanted:
+        check(seen[mount] != {None}, f"no device of {mount}")
+
+
 def total(series, name):
     return sum(v for (n, _), v in series.items() if n == f"cachemon_{name}")
 
@@ -118,6 +151,7 @@ def counts_of_each_mount(world, stack):
     for name in ("read_calls", "read_bytes", "lookups", "hits", "misses", "prefetched_pages",
                  "refaults", "stalls"):
         equal(f"{name} of all mounts", total(series, f"job_{name}_total"), totals[name])
+    check_devices(series, [os.path.dirname(path) for path in paths])
     equal("waiting", round(total(series, "job_stall_seconds_total") * 1e9), totals["stall_ns"])
     equal("origins", total(series, "job_prefetch_origin_pages_total"), totals["prefetched_pages"])
     equal("user", value(series, "job_info", user="root", name="train", manager="command"), 1)

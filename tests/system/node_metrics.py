@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemon import Daemon, cached, end_group, make_groups, start_jobs  # noqa: E402
-from metrics import parse, total, value  # noqa: E402
+from metrics import check_devices, parse, total, value  # noqa: E402
 from prometheus import Server, free_port, query  # noqa: E402
 from syslib import debian, machine, reads  # noqa: E402
 from syslib.jobworld import FILES, lines_of, main  # noqa: E402
@@ -72,12 +72,12 @@ class Front:
             return True
         return False
 
-    def ask(self, path="/metrics", method="GET", accept=None, user=None, timeout=5):
+    def ask(self, path="/metrics", method="GET", accept=None, user=None, timeout=5, source=None):
         """(status, headers, body)"""
         if self.tls:
             c = http.client.HTTPSConnection("localhost", self.port, timeout=timeout, context=self.tls)
         else:
-            c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+            c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout, source_address=source)
         headers = {"Accept": accept} if accept else {}
         if user:
             headers["Authorization"] = "Basic " + base64.b64encode(":".join(user).encode()).decode()
@@ -162,6 +162,7 @@ def figures_of_jobs(world, stack):
         equal("losses", total(series, "losses_total"), 0)
         equal("the read hook", value(series, "probe_live", role="read"), 1)
         check(0 < value(series, "resident_bytes") < 1 << 30, "resident bytes")
+        check_devices(series, [world.data])
     front.daemon.end()
 
 
@@ -497,9 +498,9 @@ def slow_clients(world, stack):
     front.daemon.end()
 
 
-def bcrypt(password):
+def bcrypt(password, cost):
     """By another program."""
-    done = subprocess.run(["perl", "-e", "print crypt($ARGV[0], '$2b$10$abcdefghijklmnopqrstuu')", password],
+    done = subprocess.run(["perl", "-e", f"print crypt($ARGV[0], '$2b${cost:02}$abcdefghijklmnopqrstuu')", password],
                           capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -513,9 +514,9 @@ def certificate(world):
     return place
 
 
-def web(place):
+def web(place, cost=10):
     tls = f"tls_server_config:\n  cert_file: {place}/cert.pem\n  key_file: {place}/key.pem\n" if place else ""
-    return f"{tls}basic_auth_users:\n  {USER}: {bcrypt(PASSWORD)}\n"
+    return f"{tls}basic_auth_users:\n  {USER}: {bcrypt(PASSWORD, cost)}\n"
 
 
 @part.case
@@ -538,6 +539,23 @@ def passwords(world, stack):
         statuses.append(status)
         equal("who knows it", front.ask(user=right)[0], 200)
     check(set(statuses) <= {401, 429} and 401 in statuses, f"{statuses}")
+    front.daemon.end()
+
+
+@part.case
+def a_stranger_guesses(world, stack):
+    """The right password passes the first time, whatever another address sends."""
+    front = Front(world, stack, make_groups(stack, 1, "guesses"), web=web(None, 4))
+    front.daemon.wait_runs(1)
+    stranger = ("127.0.0.2", 0)
+
+    def guess(i):
+        return front.ask(user=(USER, f"{PASSWORD}{i}"), source=stranger)[0]
+
+    # Until it may guess no more, and no second has begun since.
+    front.daemon.until(lambda: 429 in [guess(i) for i in range(2 * GUESSES)], "too many guesses")
+    status = front.ask(user=(USER, PASSWORD))[0]
+    check(status in (200, 503), f"{status}, not figures or that there are none yet")
     front.daemon.end()
 
 

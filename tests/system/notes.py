@@ -200,6 +200,18 @@ def checks_shell(code, _):
     return run(["shellcheck", "-s", "bash", "-"], code)
 
 
+def parses_fio(note, work):
+    """The commands of fio, by fio itself, which reads nothing."""
+    shell = "\n".join(code for language, code in note.snippets if language == "shell").replace("\\\n", " ")
+    wrong = []
+    for line in re.findall(r"^fio .*$", shell, re.M):
+        words = line.replace("%FILE%", os.path.join(work, "file")).split()
+        status, said = run([*words, "--parse-only"])
+        if status:
+            wrong.append(f"{line}: {said}")
+    return wrong
+
+
 def widths(note):
     """Lines of code wider than the 80 columns of the text report."""
     lines = [line.expandtabs(8) for _, code in note.snippets for line in code.splitlines()]
@@ -393,6 +405,8 @@ def main():
                 tell("skipped", f"{name}: snippets", [f"{' and '.join(missing)} not installed"])
                 continue
             wrong = snippets(note, work)
+            if shutil.which("fio"):
+                wrong += parses_fio(note, work)
             if name == "small-files":
                 wrong += samples_once(work)
             if name == "first-touch-only":

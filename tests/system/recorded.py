@@ -10,6 +10,7 @@ import importlib.util
 import json
 import lzma
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import notes  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -96,6 +98,26 @@ def what_was_done_is_found(world, _stack):
         before, after = after, before
     equal("first finding of run 1", before["jobs"][0]["first_finding"]["id"], "memcg-limit-too-low")
     check(before["jobs"][0]["score"] < after["jobs"][0]["score"] and after["jobs"][0]["first_finding"], "no better grade")
+
+
+@part.case
+def commands_are_of_the_run(world, _stack):
+    """The shell, Python and C of every finding of a run, as they are filled in, parse; no word is
+    left to replace."""
+    neutral, seen = {word for word in notes.placeholders().values() if re.fullmatch(r"[A-Z_]+(\.service)?", word)}, 0
+    check(len(neutral) >= 5, f"the words of explain are not known: {neutral}")
+    parse = {"shell": notes.checks_shell, "python": notes.compiles_python, "c": notes.compiles_c}
+    for run in ("1", "2"):
+        for job in json.loads(world.run("advise", "--run", run, "--format", "json"))["jobs"]:
+            for snippet in (s for f in job["findings"] for s in f["action"]["snippets"]):
+                code = snippet["code"]
+                equal(f"run {run}: left to replace in {code!r}", re.findall(r"%[A-Z_0-9]+%", code), [])
+                if snippet["language"] == "shell":
+                    check(not neutral & set(re.findall(r"[\w.]+", code)), f"run {run}: a name of no run: {code}")
+                status, said = parse[snippet["language"]](code, world.work)
+                equal(f"run {run}: {code!r}: {said}", status, 0)
+                seen += 1
+    check(seen > 20, f"{seen} snippets: hardly anything is tested")
 
 
 @part.case

@@ -68,6 +68,14 @@ def no_doubt_without_a_sign():
     return [f"in doubt {run.doubts}, found {sorted(found)}"] if run.doubts or "nothing-wrong" not in found else []
 
 
+def foreseen_reads_are_not_scattered():
+    """A job that waits for its disk and reads in order: readahead brings nearly all of its pages."""
+    run = rules.Run().job({"/d": {**rules.ONCE, "windows_sync": 10, "windows_async": 1240}}).machine().pattern(
+        "scan_once", confidence=0.4).views()
+    found = run.find()
+    return [f"in doubt {run.doubts}"] if "one-read-at-a-time" in {*found, *run.doubts} else []
+
+
 def what_was_cached_is_not_known():
     """Pages that WILLNEED did not bring may have been cached: without a count this is not known."""
     run = rules.Run().job({"/d": {**rules.ONCE, "prefetched_willneed": 320}}).machine().advice(
@@ -123,6 +131,7 @@ def main():
     return rules.judge([
         *((f"{name}: its pattern is in doubt", doubt_is_said, name) for name in IN_DOUBT),
         ("a pattern in doubt, and no other sign", no_doubt_without_a_sign),
+        ("one-read-at-a-time: read ahead, and no trace", foreseen_reads_are_not_scattered),
         ("willneed-cut-short: what was cached is not known", what_was_cached_is_not_known),
         ("sequential-without-readahead: direct reads in no known order", direct_reads_in_no_known_order),
         ("duplicate-staging: one task that opens the file again", one_reader_is_no_other),

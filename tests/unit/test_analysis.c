@@ -121,7 +121,9 @@ static void test_needs_of_tables(void **state)
 	/* Measured as 0: nothing happened. */
 	assert_non_null(world_finding(&a, "events"));
 	assert_string_equal(world_unjudged(&a, "devices"), "the run has no fact of a device");
-	assert_string_equal(world_unjudged(&a, "curves"), "the run has no miss-ratio curve");
+	assert_string_equal(world_unjudged(&a, "curves"),
+			    "the run has no miss-ratio curve: no references were recorded: the "
+			    "database has no reason");
 	assert_non_null(world_finding(&a, "fact"));
 	analysis_free(&a);
 
@@ -145,7 +147,9 @@ static void test_needs_of_tables(void **state)
 	assert_string_equal(world_unjudged(&a, "events"),
 			    "the run has no record of evictors: this kernel is too old");
 	assert_non_null(world_finding(&a, "devices"));
-	assert_string_equal(world_unjudged(&a, "curves"), "the run was sliced");
+	assert_string_equal(
+		world_unjudged(&a, "curves"),
+		"the run has no miss-ratio curve: no references were recorded: the run was sliced");
 	assert_string_equal(world_unjudged(&a, "fact"),
 			    "the run has no count of prefetched pages used in time");
 	analysis_free(&a);

@@ -103,6 +103,33 @@ static void four_a_side(void **state)
 	cJSON_Delete(json);
 }
 
+/* The command that would prove it compares these runs, and those to come. */
+static void command_is(struct fixture *f, const cJSON *json, const char *runs)
+{
+	char want[4096];
+
+	snprintf(want, sizeof(want), "cachemon compare --db %s %s --per job", f->db, runs);
+	assert_string_equal(text_of(cJSON_GetObjectItem(job_of(json), "verdict"), "prove_command"),
+			    want);
+}
+
+/* One against one shows how much is missing: three more of each, made in turn. */
+static void one_a_side(void **state)
+{
+	static const int ms[] = {1000, 500};
+	struct fixture *f = *state;
+	cJSON *json;
+
+	put_all(f, ms, 2);
+	fixture_sql(f, "DELETE FROM job_interval WHERE interval_id %% 1000 >= 10;"
+		       "DELETE FROM interval WHERE id %% 1000 >= 10");
+	json = grouped(f, 1, 1, REPORT_JSON, NULL);
+	assert_string_equal(verdict_of(json), "untested");
+	assert_non_null(strstr(sentence(json), "not proven"));
+	command_is(f, json, "1 last-5 last-3 last-1 vs 2 last-4 last-2 last");
+	cJSON_Delete(json);
+}
+
 /* 3 and 3 can be split in 20 ways: nothing can be proven, whatever the times. */
 static void three_a_side(void **state)
 {
@@ -117,6 +144,7 @@ static void three_a_side(void **state)
 			       "faster by 51 % (41.6 to 20.4 s), not proven: 3 and 3 runs are too "
 			       "few to tell a change from noise; repeat the runs, "
 			       "and compare at least 4 before with 4 after"));
+	command_is(f, json, "1 2 3 last-1 vs 4 5 6 last");
 	assert_true(cJSON_IsNull(cJSON_GetObjectItem(metric(json, "time_per_work"), "p")));
 	cJSON_Delete(json);
 }
@@ -286,8 +314,9 @@ static void failed_to_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(four_a_side), TEST(three_a_side), TEST(no_difference), TEST(seven_a_side),
-		TEST(formats),	   TEST(other_jobs),   TEST(same_run),	    TEST(failed_to_start),
+		TEST(four_a_side),   TEST(one_a_side),	 TEST(three_a_side),
+		TEST(no_difference), TEST(seven_a_side), TEST(formats),
+		TEST(other_jobs),    TEST(same_run),	 TEST(failed_to_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static void one_short_run(void **state)
 static void one_run_that_ended_early(void **state)
 {
 	struct fixture *f = *state;
+	const cJSON *verdict;
 	cJSON *json;
 
 	fill_pair(f, 1000, 100);
@@ -50,9 +51,20 @@ static void one_run_that_ended_early(void **state)
 		       "DELETE FROM interval WHERE id >= 2004");
 	json = compared(f, "1", "2");
 	assert_string_equal(verdict_of(json), "untested");
+	verdict = cJSON_GetObjectItem(job_of(json), "verdict");
+	assert_non_null(strstr(text_of(verdict, "sentence"),
+			       ", not proven: one run did less than half of the other's work; if "
+			       "both completed the same job, use --per job; else repeat the runs, "
+			       "and compare at least 4 before with 4 after."));
+	assert_string_equal(text_of(metric(json, "time_per_work"), "outcome"), "untested");
+	assert_string_equal(text_of(metric(json, "time_per_work"), "untested_reason"),
+			    "one run did less than half of the other's work: --per job compares "
+			    "whole jobs, or repeat the runs");
 	cJSON_Delete(json);
 	json = compared_per(f, "1", "2", PER_JOB);
 	assert_string_equal(verdict_of(json), "improved");
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(job_of(json), "verdict"),
+						     "prove_command")));
 	cJSON_Delete(json);
 	fixture_sql(f, "UPDATE run SET state = 'open' WHERE id = 2");
 	refused_per_job(f, "run 2 did not end");

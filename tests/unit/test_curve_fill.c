@@ -191,9 +191,24 @@ static void broken_at_once(void **state)
 	fixture_sql(f, "INSERT INTO reference_sample VALUES (1, 'broken', 'pages came too fast', "
 		       "4294967296, 0, 0, 0, 0, 0)");
 	fill(f);
-	assert_float_equal(ask(f, "absent LIKE 'The recording ended early: pages came too fast.%'"),
-			   1, 0);
+	assert_float_equal(
+		ask(f,
+		    "absent LIKE 'The recording of references ended early: pages came too fast.%'"),
+		1, 0);
 	assert_float_equal(ask(f, "absent LIKE '%0 %'"), 0, 0);
+}
+
+/* Numbers of a reason are written as everywhere else. */
+static void reasons_have_separators(void **state)
+{
+	struct fixture *f = *state;
+
+	refer(f, "whole");
+	fixture_sql(f, "DELETE FROM reference_chunk; DELETE FROM reference_page; UPDATE "
+		       "reference_sample SET pages = 0, refs = 0, lookups = 1234567");
+	fill(f);
+	assert_float_equal(ask(f, "absent LIKE '% 1,234,567 lookups; at least 64 and 1,000 %'"), 1,
+			   0);
 }
 
 static void absent(void **state)
@@ -270,6 +285,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_recorded, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(damaged, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(broken_at_once, begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(reasons_have_separators, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(absent, begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(no_such_job, begin, fixture_teardown),
 	};

@@ -67,6 +67,30 @@ static void run_million(int directories)
 	free(paths);
 }
 
+/* A node has hundreds of jobs that read a few files. */
+static void test_small_job(void **state)
+{
+	struct sample_file file = {.key = key_of(1), .job = JOB_WATCHED, .path = "/data/file"};
+	struct sample s = {.files = &file, .nr_files = 1};
+	struct ledger_limits limits = ledger_limits_default();
+	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, after;
+	struct ledger *l;
+
+	limits.interference = 0;
+	assert_int_equal(ledger_new(&limits, &l), 0);
+	file.c[C_misses] = 7;
+	ledger_apply(l, &s);
+	after = mallinfo2().uordblks + mallinfo2().hblkhd;
+	assert_int_equal(directory(l, "/data")->total.c[C_misses], 7);
+#ifndef __SANITIZE_ADDRESS__
+	print_message("%zu bytes\n", after - before);
+	assert_true(after > before && after - before < 24 << 10);
+#else
+	assert_true(after >= before);
+#endif
+	ledger_free(l);
+}
+
 static void test_million_files(void **state)
 {
 	run_million(1000);
@@ -77,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_million_files),
+		cmocka_unit_test(test_small_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,46 @@ static void test_mounts_add_up(void **state)
 	metrics_free(m);
 }
 
+/* A mount point has one series, whatever is mounted there. */
+static void test_devices(void **state)
+{
+	struct metrics *m = metrics_new();
+	struct metrics_mount mounts[] = {{.mount = "/", .device = "/dev/sda1"},
+					 {.mount = "/a", .device = "/dev/sdb"},
+					 {.mount = "/a", .device = "/dev/sdb"},
+					 {.mount = "/b", .device = "/dev/sdb"},
+					 {.mount = "/b", .device = "/dev/sdc"},
+					 {.mount = "/c", .device = "/dev/sdd"},
+					 {.mount = "/c"},
+					 {.mount = "/net"},
+					 {.device = "/dev/sde"}};
+	enum { NR = sizeof(mounts) / sizeof(mounts[0]) };
+	struct metrics_job job = {
+		.manager = "unit", .jobid = "a", .mounts = mounts, .nr_mounts = NR};
+	char *text;
+
+	(void)state;
+	know_all(&job.counts);
+	job.counts.c[C_misses] = NR;
+	job.facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){NR, true};
+	for (int i = 0; i < NR; i++) {
+		know_all(&mounts[i].counts);
+		mounts[i].counts.c[C_misses] = 1;
+		mounts[i].facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){1, true};
+	}
+	text = written(m, &job, 1);
+	assert_int_equal(count_lines(text, "cachemon_job_misses_total{"), 6);
+	assert_non_null(strstr(text, "mount=\"/\",device=\"/dev/sda1\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"/a\",device=\"/dev/sdb\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/b\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/c\"} 2\n"));
+	assert_non_null(strstr(text, "mount=\"/net\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"\"} 1\n"));
+	assert_non_null(strstr(text, "mount=\"/a\",device=\"/dev/sdb\",call=\"open\"} 2\n"));
+	free(text);
+	metrics_free(m);
+}
+
 static void test_calls_of_mounts(void **state)
 {
 	struct metrics *m = metrics_new();
@@ -145,6 +185,46 @@ static void test_calls_of_mounts(void **state)
 	/* No mount of a directory is known. */
 	assert_non_null(strstr(text, "jobid=\"a\",mount=\"\",call=\"mkdir\"} 7\n"));
 	free(text);
+	metrics_free(m);
+}
+
+/* Calls of files that are given up have no series, and their counts continue. */
+static void test_budget(void **state)
+{
+	static const struct metrics_detail details[] = {{"vfs_calls", true}, {"file_rows", false}};
+	struct metrics *m = metrics_new();
+	struct metrics_job job = {.manager = "unit", .jobid = "a", .past = m};
+	struct metrics_node node = {.version = "1",
+				    .past = m,
+				    .jobs = &job,
+				    .nr_jobs = 1,
+				    .budget_ppm = {10000, true},
+				    .cost_ppm = {1234567, true},
+				    .details = details,
+				    .nr_details = 2};
+
+	(void)state;
+	job.facts[METRICS_VFS_CALLS + VFS_OPEN] = (struct opt_i64){7, true};
+	job.facts[METRICS_CPU_NS] = (struct opt_i64){1, true};
+	for (int i = 0; i < 3; i++) {
+		struct text_builder b;
+		char *text;
+
+		node.no_vfs = i == 1;
+		assert_non_null(text_begin(&b));
+		assert_int_equal(metrics_write(&node, METRICS_TEXT, b.out), 0);
+		text = text_end(&b);
+		assert_non_null(strstr(text, "# TYPE cachemon_budget_ratio gauge\n"
+					     "cachemon_budget_ratio 0.010000\n"));
+		assert_non_null(strstr(text, "\ncachemon_cost_ratio 1.234567\n"));
+		assert_non_null(
+			strstr(text, "\ncachemon_detail_given_up{detail=\"vfs_calls\"} 1\n"));
+		assert_non_null(
+			strstr(text, "\ncachemon_detail_given_up{detail=\"file_rows\"} 0\n"));
+		assert_int_equal(count_lines(text, "cachemon_job_vfs_"), i != 1);
+		assert_int_equal(count_lines(text, "cachemon_job_cpu_seconds_total"), 1);
+		free(text);
+	}
 	metrics_free(m);
 }
 
@@ -323,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels),	      cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_mounts_add_up), cmocka_unit_test(test_calls_of_mounts),
+		cmocka_unit_test(test_devices),	      cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_never_falls),   cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_families),      cmocka_unit_test(test_openmetrics),
 		cmocka_unit_test(test_document),

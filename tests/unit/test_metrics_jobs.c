@@ -362,7 +362,8 @@ static void test_present(void **state)
 static void check_series(struct world *w, bool vfs)
 {
 	static const char *const mounts[] = {"/", "/data", "/scratch", "/home", NULL};
-	struct metrics_mount of[5];
+	struct metrics_mount of[5] = {};
+	static const struct metrics_detail details[] = {{"a", 1}, {"b", 1}, {"c", 0}, {"d", 0}};
 	struct metrics_probe probes[ROLE_NR];
 	struct metrics_loss losses[8];
 	struct metrics *own = metrics_new();
@@ -375,7 +376,11 @@ static void check_series(struct world *w, bool vfs)
 				    .probe_cpu_ns = {1, true},
 				    .collector_cpu_ns = {1, true},
 				    .resident_bytes = {1, true},
-				    .nr_watched = {1, true}};
+				    .nr_watched = {1, true},
+				    .budget_ppm = {10000, true},
+				    .cost_ppm = {1, true},
+				    .details = details,
+				    .nr_details = 4};
 	char roles[ROLE_NR][8], kinds[8][8], name[16], *text;
 	struct text_builder b;
 	size_t series = 0;

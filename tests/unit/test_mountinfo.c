@@ -36,6 +36,7 @@ static void fields(void **state)
 	assert_string_equal(mi.mounts[0].root, "/mnt1");
 	assert_string_equal(mi.mounts[0].point, "/mnt2");
 	assert_string_equal(mi.mounts[0].fstype, "ext3");
+	assert_string_equal(mi.mounts[0].source, "/dev/root");
 	assert_string_equal(mi.mounts[0].options, "rw,errors=continue");
 	assert_false(mi.mounts[1].top);
 	assert_string_equal(mi.mounts[1].root, "/a b\\c");
@@ -43,6 +44,8 @@ static void fields(void **state)
 	assert_string_equal(mi.mounts[2].root, "/\377#");
 	/* Escapes that the kernel does not write: kept. */
 	assert_string_equal(mi.mounts[2].point, "/\\0no\\400");
+	assert_string_equal(mi.mounts[1].source, "");
+	assert_string_equal(mi.mounts[2].source, "src y");
 	assert_string_equal(mi.mounts[2].options, "");
 	mountinfo_free(&mi);
 	mountinfo_free(&mi);

@@ -8,6 +8,7 @@
 #include "advisor/rules/needs.h"
 #include "advisor/rules/rule_set.h"
 #include "cachemon/db/views.h"
+#include "cachemon/figures/trace_code.h"
 
 /* A need of one rule for one word, which no row has a value for. */
 static void expect_words(struct fixture *f, const struct rule *need, const char *word, bool builtin)
@@ -116,12 +117,65 @@ static void tables(void **state)
 	}
 }
 
+static const char *reason_of(struct fixture *f, struct arena *arena, const struct rule *need)
+{
+	struct needs_subject s = {f->sql, arena, 1, 1};
+	const char *reason = NULL;
+	struct errtext err = {0};
+
+	if (needs_check(&s, need, &reason, &err))
+		fail_msg("%s", err.text);
+	return reason ?: "measured";
+}
+
+/* The reason says that the budget ended a recording, and the option that continues it. */
+static void ended_by_the_budget(void **state)
+{
+	static const char *table = "analysis_whatif_readahead";
+	static const char *curve = "analysis_curve";
+	static const char *fact = "v_replay.faithful_replay";
+	const struct rule replay = {.tables = {.word = &table, .nr = 1}};
+	const struct rule faithful = {.facts = {.word = &fact, .nr = 1}};
+	const struct rule sized = {.tables = {.word = &curve, .nr = 1}};
+	struct fixture *f = *state;
+	struct arena arena = {0};
+	const char *what = "";
+
+	assert_int_equal(views_create(f->sql, 1, &what), SQLITE_OK);
+	fixture_sql(f, "DROP VIEW IF EXISTS v_replay");
+	fixture_sql(f, "CREATE TEMP TABLE v_replay (job_id, faithful_replay)");
+	fixture_sql(f, "INSERT INTO v_replay VALUES (1, NULL)");
+	assert_string_equal(reason_of(f, &arena, &faithful),
+			    "the run has no replay of readahead that agrees with the kernel");
+	fixture_sql(f, "UPDATE run SET level = 'auto'");
+	for (int i = 0; i < 2; i++)
+		fixture_sql(
+			f,
+			"INSERT INTO traced_file (job_id, dev_major, dev_minor, ino, gen, began, "
+			"stratum, stands_for, state, reason) VALUES (1, 7, 0, %d, 0, 'cold', 0, 1, "
+			"'broken', '%s')",
+			i, i ? "it cost too much" : TRACE_GAVE_WAY);
+	assert_string_equal(reason_of(f, &arena, &faithful),
+			    "the run has no replay of readahead that agrees with the kernel: "
+			    "traces ended early: it cost too much; watch --level full continues "
+			    "them");
+	assert_string_equal(reason_of(f, &arena, &replay),
+			    "the run has no replay of readahead: traces ended early: it cost too "
+			    "much; watch --level full continues them");
+	fixture_sql(f, "INSERT INTO temp.analysis_curve_fact (job_id, absent) VALUES (1, "
+		       "'Too little. Run it again.')");
+	assert_string_equal(reason_of(f, &arena, &sized),
+			    "the run has no miss-ratio curve: too little. Run it again");
+	arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(builtin_needs, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(any_column, world_begin, fixture_teardown),
 		cmocka_unit_test_setup_teardown(tables, world_begin, fixture_teardown),
+		cmocka_unit_test_setup_teardown(ended_by_the_budget, world_begin, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

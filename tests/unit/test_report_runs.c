@@ -357,7 +357,7 @@ static void ten_thousand_runs(void **state)
 	fixture_sql(f, "UPDATE job SET name = 'job ' || (run_id %% 400)");
 	text = printed(f, REPORT_HTML);
 	assert_in_range(strlen(text), 1, 1000000);
-	assert_non_null(strstr(text, "Not shown: the 9000 oldest runs"));
+	assert_non_null(strstr(text, "Not shown: the 9,000 oldest runs"));
 	assert_non_null(strstr(text, "Not shown: 100 more jobs"));
 	assert_non_null(strstr(text, "Not shown: charts of 388 more jobs"));
 	free(text);

@@ -54,7 +54,7 @@ static const struct room {
 	{"advisor/readahead", "cachemon/base cachemon/figures cachemon/db advisor/load"},
 	{"advisor/series", "cachemon/base cachemon/figures cachemon/db advisor/stats"},
 	{"advisor/compare", "cachemon/figures advisor/stats"},
-	{"advisor/rules", "cachemon/base cachemon/access cachemon/db"},
+	{"advisor/rules", "cachemon/base cachemon/access cachemon/figures cachemon/db"},
 	{"advisor/analysis", "cachemon/base cachemon/db cachemon/figures advisor/load "
 			     "advisor/curve advisor/pattern advisor/readahead advisor/series "
 			     "advisor/rules"},
@@ -76,6 +76,9 @@ static const struct room {
 	{"cachemon/report/runs", "cachemon/base cachemon/access cachemon/figures cachemon/db "
 				 "advisor/analysis cachemon/model cachemon/render "
 				 "cachemon/report/run cachemon/report/compare"},
+	{"cachemon/report/nodes",
+	 "cachemon/base cachemon/access cachemon/figures cachemon/db advisor/stats "
+	 "cachemon/model cachemon/render cachemon/report/run"},
 	{"cachemon/top", "cachemon/base cachemon/figures cachemon/db cachemon/model"},
 	{"cachemon/wording",
 	 "cachemon/base cachemon/access cachemon/figures cachemon/store "
@@ -91,7 +94,8 @@ static const struct room {
 	 "advisor/llm/http "
 	 "cachemon/model cachemon/render "
 	 "cachemon/report/run cachemon/report/compare cachemon/report/runs "
-	 "cachemon/report/whatif cachemon/top cachemon/wording cachemon/doctor "
+	 "cachemon/report/nodes cachemon/report/whatif cachemon/top cachemon/wording "
+	 "cachemon/doctor "
 	 "cachemon/selftest"},
 	{"cachemon/gen", "cachemon/cmd advisor/rules"},
 	{"cachemon", "cachemon/base cachemon/access cachemon/cmd"},

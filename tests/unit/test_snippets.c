@@ -319,6 +319,30 @@ static void test_windows(void **state)
 	expect(&m, &job, &unknown, "%KIB_BELOW_4x%", "%KIB_BELOW_4x%");
 }
 
+/* The device and the mount of a subject, and a file by the end of its name. */
+static void test_devices(void **state)
+{
+	static struct model_filesystem filesystems[] = {
+		{.mount = BYTES("/"), .type = BYTES("ext4"), .device = BYTES("nvme0n1p2")},
+		{.mount = BYTES("/data"), .type = BYTES("nfs4")},
+	};
+	const struct finding local = {.kind = SUBJECT_FILE, .subject = BYTES("/home/x.h5")};
+	const struct finding remote = {.kind = SUBJECT_FILE, .subject = BYTES("/data/x.txt")};
+	struct model m;
+	struct model_job job;
+
+	make(&m, &job);
+	expect(&m, &job, &local, "iostat -x %DEVICE% 5", NULL);
+	job.filesystems = filesystems;
+	job.nr_filesystems = 2;
+	expect(&m, &job, &local, "iostat -x %DEVICE% 5", "iostat -x nvme0n1p2 5");
+	expect(&m, &job, &remote, "iostat -x %DEVICE% 5", NULL);
+	expect(&m, &job, &local, "# for %NFS_MOUNT%", NULL);
+	expect(&m, &job, &remote, "# for %NFS_MOUNT%", "# for /data");
+	expect(&m, &job, &local, "h5dump %HDF_FILE%", "h5dump /home/x.h5");
+	expect(&m, &job, &remote, "h5dump %HDF_FILE%", NULL);
+}
+
 /* Code has no placeholders. */
 static void test_code(void **state)
 {
@@ -341,7 +365,7 @@ int main(void)
 		cmocka_unit_test(test_run),	cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_written), cmocka_unit_test(test_managers),
 		cmocka_unit_test(test_no_unit), cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_devices), cmocka_unit_test(test_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,24 @@ static void put_proof(struct tree *t, const struct compare_result *r)
 	tree_int(t, "n_b", (int64_t)(ranks ? r->runs_b : r->intervals_b));
 }
 
-static void put_verdict(struct tree *t, const struct compare_job *job)
+/* Null: more runs are not needed. */
+static void put_command(struct tree *t, const struct compare_model *m,
+			const struct compare_job *job)
+{
+	struct text_builder b;
+	FILE *out = text_begin(&b);
+	char *text;
+
+	if (out)
+		compare_command(out, m, job);
+	text = text_end(&b);
+	t->failed |= !text;
+	tree_string(t, "prove_command", compare_runs_missing(m, job) ? text : NULL);
+	free(text);
+}
+
+static void put_verdict(struct tree *t, const struct compare_model *m,
+			const struct compare_job *job)
 {
 	tree_object(t, "verdict");
 	tree_string(t, "result", compare_verdict_name(job->result.verdict));
@@ -150,6 +167,7 @@ static void put_verdict(struct tree *t, const struct compare_job *job)
 	put_sentence(t, "time", job, true);
 	tree_string(t, "test", compare_test_name(job->result.test));
 	put_proof(t, &job->result);
+	put_command(t, m, job);
 	tree_end(t);
 }
 
@@ -261,7 +279,7 @@ static void put_job(struct tree *t, const struct compare_model *m, const struct 
 	tree_object(t, NULL);
 	tree_name(t, "name_a", &job->job[0]->name);
 	tree_name(t, "name_b", &job->job[1]->name);
-	put_verdict(t, job);
+	put_verdict(t, m, job);
 	tree_string(t, "test", compare_test_name(r->test));
 	tree_string(t, "method", compare_method(r->test));
 	tree_string(t, "per", r->per == PER_JOB ? "job" : "work");

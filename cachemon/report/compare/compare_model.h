@@ -4,7 +4,8 @@
  * of its intervals. If a side has several runs, the one with the median time is shown. Owns the
  * types and the reading; every format reads this. compare_answer*() are in compare_answer.c;
  * compare_interval() and compare_mark*() in compare_show.c; compare_test_name(), compare_method(),
- * compare_why() and compare*_sentence() are in compare_prose.c; compare_grades() and
+ * compare_why(), compare_runs_missing(), compare_command() and compare*_sentence() are in
+ * compare_prose.c; compare_grades() and
  * compare_found() are in compare_findings.c.
  */
 #ifndef COMPARE_MODEL_H
@@ -61,6 +62,7 @@ struct compare_side {
 };
 
 struct compare_model {
+	const char *db; /* as in struct model */
 	struct compare_side side[2];
 	bool same;	       /* a run is compared with itself */
 	struct model model[2]; /* the shown ones */
@@ -96,6 +98,10 @@ const struct finding *compare_finding_shown(const struct compare_finding *c);
 
 /* The verdict of a job as one sentence, without its names. */
 void compare_sentence(FILE *out, const struct compare_result *r);
+/* How many more runs a side needs before the time can be judged; 0: enough, or it was judged. */
+size_t compare_runs_missing(const struct compare_model *m, const struct compare_job *job);
+/* The command that compares these runs and the missing ones, made last and in turn. */
+void compare_command(FILE *out, const struct compare_model *m, const struct compare_job *job);
 /* The change of the time, with its interval, or why it is unknown. */
 void compare_time_sentence(FILE *out, const struct compare_job *job);
 /* "real", in words; with its shape "● real, better". */

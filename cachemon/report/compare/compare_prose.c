@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "advisor/compare/paired.h"
+#include "cachemon/base/cleanup.h"
+#include "cachemon/base/human.h"
+#include "cachemon/base/quote.h"
 #include "cachemon/report/compare/compare_model.h"
 #include "cachemon/report/compare/compare_show.h"
 #include "cachemon/figures/show.h"
 
 /* A sentence names the first of the metrics that made the verdict. */
 enum { NAMED_MAX = 3 };
+
+/* On each side, to judge the time: as in the sentences below. */
+enum { RUNS_FOR_TIME = 4 };
 
 const char *compare_test_name(enum compare_test test)
 {
@@ -211,19 +218,27 @@ static void say_detectable(FILE *out, const struct compare_result *r)
 /* An interval that the user can set. */
 #define SHORTEST_S 0.1
 
-/* Recommends shorter intervals if they would suffice, else more runs. */
-static const char *what_to_do(const struct compare_result *r, const struct compare_row *row)
+/* Shorter intervals would suffice. */
+static bool shorter_helps(const struct compare_result *r, const struct compare_row *row)
 {
 	size_t many = r->intervals_a > r->intervals_b ? r->intervals_a : r->intervals_b;
-	bool shorter = false;
 
 	if (r->test != TEST_RANKS && row->test.why == PAIRED_TOO_FEW)
-		shorter = many < PAIRED_CELLS_MIN && r->longest_s >= PAIRED_CELLS_MIN * SHORTEST_S;
+		return many < PAIRED_CELLS_MIN && r->longest_s >= PAIRED_CELLS_MIN * SHORTEST_S;
 	if (r->test == TEST_PAIRED && row->test.why == PAIRED_TOO_ALIKE)
-		shorter = r->cells < PAIRED_ALIKE_MIN &&
-			  r->shortest_s >= PAIRED_ALIKE_MIN * SHORTEST_S;
-	return shorter ? "use --interval 100ms"
-		       : "repeat the runs, and compare at least 4 before with 4 after";
+		return r->cells < PAIRED_ALIKE_MIN &&
+		       r->shortest_s >= PAIRED_ALIKE_MIN * SHORTEST_S;
+	return false;
+}
+
+static const char *what_to_do(const struct compare_result *r, const struct compare_row *row)
+{
+	if (shorter_helps(r, row))
+		return "use --interval 100ms";
+	if (r->test != TEST_RANKS && row->test.why == PAIRED_LITTLE_WORK)
+		return "if both completed the same job, use --per job; else repeat the runs, and "
+		       "compare at least 4 before with 4 after";
+	return "repeat the runs, and compare at least 4 before with 4 after";
 }
 
 static void say_untested(FILE *out, const struct compare_result *r)
@@ -239,8 +254,9 @@ static void say_untested(FILE *out, const struct compare_result *r)
 		fprintf(out, "%zu and %zu runs are too few to tell a change from noise", r->runs_a,
 			r->runs_b);
 	else if (row->test.why == PAIRED_TOO_FEW)
-		fprintf(out, "too few intervals to tell a change from noise (%zu and %zu)",
-			r->intervals_a, r->intervals_b);
+		fprintf(out, "too few intervals to tell a change from noise (%s and %s)",
+			human_exact((int64_t)r->intervals_a).text,
+			human_exact((int64_t)r->intervals_b).text);
 	else if (row->test.why == PAIRED_LITTLE_WORK)
 		fputs("one run did less than half of the other's work", out);
 	else if (row->test.why == PAIRED_TOO_ALIKE)
@@ -269,6 +285,42 @@ void compare_sentence(FILE *out, const struct compare_result *r)
 	if (r->test == TEST_RANKS)
 		fprintf(out, " %s, %zu run%s before and %zu after.", compare_test_name(r->test),
 			r->runs_a, &"s"[r->runs_a == 1], r -> runs_b);
+}
+
+/* "last-5 last-3 last-1" before, "last-4 last-2 last" after: the newest runs, made in turn. */
+static void say_side(FILE *out, const struct compare_side *side, bool after, size_t more)
+{
+	for (size_t i = 0; i < side->nr; i++)
+		fprintf(out, " %" PRId64, side->runs[i].run.id);
+	for (size_t back = 2 * more; back >= 2; back -= 2)
+		if (back > 2 || !after)
+			fprintf(out, " last-%zu", back - 1 - after);
+		else
+			fputs(" last", out);
+}
+
+size_t compare_runs_missing(const struct compare_model *m, const struct compare_job *job)
+{
+	size_t fewer = m->side[m->side[1].nr < m->side[0].nr].nr;
+
+	return job->result.verdict == VERDICT_UNTESTED && fewer < RUNS_FOR_TIME
+		       ? RUNS_FOR_TIME - fewer
+		       : 0;
+}
+
+void compare_command(FILE *out, const struct compare_model *m, const struct compare_job *job)
+{
+	_cleanup_free_ char *word = NULL;
+	size_t more = compare_runs_missing(m, job);
+
+	fputs("cachemon compare", out);
+	if (m->db && !quote_word(m->db, &word))
+		fprintf(out, " --db %s", word ?: "");
+	say_side(out, &m->side[0], false, more);
+	fputs(" vs", out);
+	say_side(out, &m->side[1], true, more);
+	if (job->result.per == PER_JOB)
+		fputs(" --per job", out);
 }
 
 void compare_time_sentence(FILE *out, const struct compare_job *job)

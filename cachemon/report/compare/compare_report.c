@@ -22,6 +22,7 @@ static int load_comparison(struct comparison *c, struct errtext *err)
 	if (!ret)
 		ret = compare_model_load(db, c->options, &c->model, err);
 	sqlite3_close(db);
+	c->model.db = report_db_named(c->options->db, c->options->default_db, c->options->format);
 	progress_over(c->options->progress);
 	return ret;
 }

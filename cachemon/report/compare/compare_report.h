@@ -17,6 +17,7 @@
 
 struct compare_options {
 	const char *db;
+	bool default_db;
 	/* Before and after, as in run_name.h; NULL after the last one of a side. */
 	const char *const *runs[2];
 	const char *job; /* NULL: all that both runs have */

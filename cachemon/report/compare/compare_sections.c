@@ -25,6 +25,31 @@ static void put_sentence(struct doc *d, const struct compare_model *m,
 		doc_para(d, "%c%s", toupper((unsigned char)*text), text + 1);
 }
 
+/* More runs would prove a change: how many, and the command that compares them. */
+static void put_more_runs(struct doc *d, const struct compare_model *m,
+			  const struct compare_job *job)
+{
+	size_t more = compare_runs_missing(m, job);
+	struct text_builder b;
+	FILE *out = more ? text_begin(&b) : NULL;
+	char *text;
+
+	if (!more)
+		return;
+	if (out)
+		compare_command(out, m, job);
+	text = text_end(&b);
+	doc_para(d,
+		 "To prove it, run the job %zu more time%s before and %zu after the change, in "
+		 "turn:",
+		 more, more == 1 ? "" : "s", more);
+	if (text)
+		doc_code(d, "shell", text);
+	else
+		d->failed = true;
+	free(text);
+}
+
 /* Text begins with the verdict, a page with the picture. */
 static void put_verdict(struct doc *d, const struct compare_model *m, const struct compare_job *job,
 			bool page)
@@ -43,6 +68,7 @@ static void put_verdict(struct doc *d, const struct compare_model *m, const stru
 	else
 		d->failed = true;
 	free(text);
+	put_more_runs(d, m, job);
 	compare_answer(d, job);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/model/model_detail.h"
@@ -189,9 +190,9 @@ void sections_evictors(struct doc *d, const struct model *m, const struct model_
 			    "proportion to the pages that each job added meanwhile.");
 	if (x->nr_evictions > ROWS_MAX)
 		doc_para(d,
-			 "%zu more rows are in the JSON report (cachemon report --json, key "
+			 "%s more rows are in the JSON report (cachemon report --json, key "
 			 "interference.evictions).",
-			 x->nr_evictions - ROWS_MAX);
+			 human_exact((int64_t)(x->nr_evictions - ROWS_MAX)).text);
 }
 
 static void put_causes(struct doc *d, const struct counts *c, struct opt_i64 all, int64_t page_size)

@@ -120,7 +120,8 @@ void sections_parts_of_files(struct doc *d, const struct model *m, const struct 
 				 ? job->detail->coverage[0].absent
 				 : "");
 	else if (nr > FILES_MAX)
-		doc_para(d, "The JSON report has %zu more files.", nr - FILES_MAX);
+		doc_para(d, "The JSON report has %s more files.",
+			 human_exact((int64_t)(nr - FILES_MAX)).text);
 }
 
 /* Number of files and of directories. */

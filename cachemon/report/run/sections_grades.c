@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cachemon/base/human.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 
@@ -101,8 +102,8 @@ void sections_directory_grades(struct doc *d, const struct model *m, const struc
 	}
 	doc_put_table(d, &t);
 	if (nr_left)
-		doc_para(d, "The JSON report has %zu more director%s.", nr_left,
-			 nr_left == 1 ? "y" : "ies");
+		doc_para(d, "The JSON report has %s more director%s.",
+			 human_exact((int64_t)nr_left).text, nr_left == 1 ? "y" : "ies");
 }
 
 const char *findings_answer_text(enum analysis_answer answer)

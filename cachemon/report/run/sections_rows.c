@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/findings.h"
@@ -100,8 +101,9 @@ static void put_files(struct doc *d, const struct model_job *job, int64_t page_s
 		doc_para(d, "None.");
 	doc_put_table(d, &t);
 	if (nr_idle)
-		doc_para(d, "Not listed: %zu file%s of which no page was %sadded.", nr_idle,
-			 nr_idle == 1 ? "" : "s", job->counts.sliced ? "" : "looked up or ");
+		doc_para(d, "Not listed: %s file%s of which no page was %sadded.",
+			 human_exact((int64_t)nr_idle).text, nr_idle == 1 ? "" : "s",
+			 job->counts.sliced ? "" : "looked up or ");
 }
 
 static void put_directories(struct doc *d, const struct model_job *job, int64_t page_size)
@@ -125,7 +127,8 @@ static void put_directories(struct doc *d, const struct model_job *job, int64_t 
 		counts_subtract(&left, &dir->counts);
 	}
 	if (job->nr_directories > ROWS_MAX) {
-		doc_cell(&t, "[%zu other directories]", job->nr_directories - ROWS_MAX);
+		doc_cell(&t, "[%s other directories]",
+			 human_exact((int64_t)(job->nr_directories - ROWS_MAX)).text);
 		doc_cell(&t, "%s", "");
 		put_counts(&t, &left, page_size);
 	}
@@ -182,7 +185,8 @@ void sections_advice(struct doc *d, const struct model *m, const struct model_jo
 		doc_para(d, "None%s.", effects ? " was seen" : "");
 	doc_put_table(d, &t);
 	if (job->nr_advice > ROWS_MAX)
-		doc_para(d, "%zu more rows are in the JSON report.", job->nr_advice - ROWS_MAX);
+		doc_para(d, "%s more rows are in the JSON report.",
+			 human_exact((int64_t)(job->nr_advice - ROWS_MAX)).text);
 	sections_verdicts(d, m, job);
 }
 

@@ -62,9 +62,9 @@ static void say_looked_at(struct doc *d, const struct series_job *s)
 	if (!text)
 		d->failed = true;
 	else
-		doc_para(d, "Analysed: %zu intervals of %s%s%s%s. Figures: %s.", s->intervals,
-			 show_seconds(s->interval_ns).s, s->from_ns ? ", from " : "",
-			 s->from_ns ? show_seconds(s->from_ns).s : "",
+		doc_para(d, "Analysed: %s intervals of %s%s%s%s. Figures: %s.",
+			 human_exact((int64_t)s->intervals).text, show_seconds(s->interval_ns).s,
+			 s->from_ns ? ", from " : "", s->from_ns ? show_seconds(s->from_ns).s : "",
 			 s->from_ns ? " (older intervals were merged into longer ones)" : "",
 			 *text ? text : "none, because no figure was measured in enough of them");
 	free(text);
@@ -73,7 +73,7 @@ static void say_looked_at(struct doc *d, const struct series_job *s)
 static void say_more(struct doc *d, size_t more, const char *what)
 {
 	if (more)
-		doc_para(d, "And %zu more %s.", more, what);
+		doc_para(d, "And %s more %s.", human_exact((int64_t)more).text, what);
 }
 
 static void put_changes(struct doc *d, const struct series_job *s)
@@ -155,7 +155,7 @@ static void put_links(struct doc *d, const struct series_job *s)
 		doc_cell(&t, "%s", l->b->title);
 		doc_cell(&t, "%s", l->lag_ns ? show_seconds(l->lag_ns).s : "at once");
 		doc_cell(&t, "%.2f", l->rho);
-		doc_cell(&t, "%zu intervals", l->intervals);
+		doc_cell(&t, "%s intervals", human_exact((int64_t)l->intervals).text);
 		doc_cell_shown(&t, show_chance(l->p));
 	}
 	doc_put_table(d, &t);

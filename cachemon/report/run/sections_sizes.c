@@ -6,6 +6,7 @@
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/findings.h"
 #include "cachemon/report/run/pictures.h"
@@ -256,9 +257,9 @@ void sections_readahead(struct doc *d, const struct model *m, const struct model
 		doc_para(d, "No prediction for other settings: %s.", a->readahead.absent);
 	else if (!a->readahead.nr_judged)
 		doc_para(d,
-			 "No prediction is possible for any of the %zu traced files; cachemon "
+			 "No prediction is possible for any of the %s traced files; cachemon "
 			 "whatif readahead gives the reasons.",
-			 a->readahead.nr_files);
+			 human_exact((int64_t)a->readahead.nr_files).text);
 	else
 		whatif_readahead_picture(d, &a->readahead);
 }

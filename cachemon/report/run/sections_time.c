@@ -8,6 +8,7 @@
 
 #include "advisor/analysis/analysis.h"
 #include "cachemon/base/escape.h"
+#include "cachemon/base/human.h"
 #include "cachemon/figures/show.h"
 #include "cachemon/report/run/pictures.h"
 
@@ -58,8 +59,9 @@ static void say_points(char *says, size_t size, const struct picture_panel *look
 	for (size_t i = 0; i < nr; i++)
 		known += !isnan(lookups->series[0].values[i]);
 	snprintf(says, size,
-		 "%zu points of one or more intervals each. 'resident unused' shows the change%s.",
-		 nr, known < nr ? ". Reads were not watched at the shaded points" : "");
+		 "%s points of one or more intervals each. 'resident unused' shows the change%s.",
+		 human_exact((int64_t)nr).text,
+		 known < nr ? ". Reads were not watched at the shaded points" : "");
 }
 
 /* For people; in the arena. */

@@ -371,28 +371,6 @@ static int fill_db(const struct snippet_of *of, char **ret)
 	return of->model->db ? word_of(of->model->db, strlen(of->model->db), "", ret) : 0;
 }
 
-static const struct placeholder {
-	const char *name;
-	int (*fill)(const struct snippet_of *of, char **ret);
-	const char *word; /* where there is no run; one that a reader replaces */
-} placeholders[] = {
-	{"%DIRECTORY%", fill_directory, "DIRECTORY"},
-	{"%FILE%", fill_file, "FILE"},
-	{"%COMMAND%", fill_command, "COMMAND"},
-	{"%SYSTEMCTL%", fill_systemctl, "sudo systemctl"},
-	{"%UNIT%", fill_unit, "UNIT.service"},
-	{"%CGROUP%", fill_cgroup, "/sys/fs/cgroup/GROUP"},
-	{"%LIMIT_FILE%", fill_limit_file, "/sys/fs/cgroup/GROUP/memory.max"},
-	{"%SLURM_JOB%", fill_slurm_job, "JOBID"},
-	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
-	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
-	{"%LIMIT_NOW%", fill_limit_now, "BYTES_BEFORE"},
-	{"%LOW_FILE%", fill_low_file, "/sys/fs/cgroup/GROUP/memory.low"},
-	{"%LOW_BYTES%", fill_low, "BYTES"},
-	{"%RUN%", fill_run, "last"},
-	{"%DB%", fill_db, "cachemon.db"},
-};
-
 /* The filesystem of a path: the one whose mount point is the longest that contains it. */
 static const struct model_filesystem *filesystem_of(const struct model_job *job,
 						    const struct bytes *path)
@@ -420,6 +398,68 @@ static struct bytes device_path(const struct snippet_of *of)
 	return of->job->nr_directories ? of->job->directories[0].path : (struct bytes){0};
 }
 
+static const struct model_filesystem *filesystem_of_device(const struct snippet_of *of)
+{
+	struct bytes path = device_path(of);
+
+	return path.data ? filesystem_of(of->job, &path) : NULL;
+}
+
+static int fill_device(const struct snippet_of *of, char **ret)
+{
+	const struct model_filesystem *f = filesystem_of_device(of);
+
+	return f ? word_of(f->device.data, f->device.len, "", ret) : 0;
+}
+
+/* The mount point, if it is NFS. */
+static int fill_nfs_mount(const struct snippet_of *of, char **ret)
+{
+	const struct model_filesystem *f = filesystem_of_device(of);
+
+	return f && f->type.len >= 3 && !memcmp(f->type.data, "nfs", 3)
+		       ? path_of(&f->mount, f->mount.len, ret)
+		       : 0;
+}
+
+/* The subject, if its name is that of an HDF5 file. */
+static int fill_hdf_file(const struct snippet_of *of, char **ret)
+{
+	static const char *const ends[] = {".h5", ".hdf5", ".he5", ".nc"};
+	const struct bytes *subject = &of->finding->subject;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (of->finding->kind == SUBJECT_FILE && subject->data &&
+		    ends_with(subject, ends[i]))
+			return path_of(subject, subject->len, ret);
+	return 0;
+}
+
+static const struct placeholder {
+	const char *name;
+	int (*fill)(const struct snippet_of *of, char **ret);
+	const char *word; /* where there is no run; one that a reader replaces */
+} placeholders[] = {
+	{"%DIRECTORY%", fill_directory, "DIRECTORY"},
+	{"%FILE%", fill_file, "FILE"},
+	{"%HDF_FILE%", fill_hdf_file, "FILE.h5"},
+	{"%DEVICE%", fill_device, "DEVICE"},
+	{"%NFS_MOUNT%", fill_nfs_mount, "DIRECTORY"},
+	{"%COMMAND%", fill_command, "COMMAND"},
+	{"%SYSTEMCTL%", fill_systemctl, "sudo systemctl"},
+	{"%UNIT%", fill_unit, "UNIT.service"},
+	{"%CGROUP%", fill_cgroup, "/sys/fs/cgroup/GROUP"},
+	{"%LIMIT_FILE%", fill_limit_file, "/sys/fs/cgroup/GROUP/memory.max"},
+	{"%SLURM_JOB%", fill_slurm_job, "JOBID"},
+	{"%LIMIT_BYTES%", fill_limit, "BYTES"},
+	{"%LIMIT_MIB%", fill_limit_mib, "MIB"},
+	{"%LIMIT_NOW%", fill_limit_now, "BYTES_BEFORE"},
+	{"%LOW_FILE%", fill_low_file, "/sys/fs/cgroup/GROUP/memory.low"},
+	{"%LOW_BYTES%", fill_low, "BYTES"},
+	{"%RUN%", fill_run, "last"},
+	{"%DB%", fill_db, "cachemon.db"},
+};
+
 /*
  * "%KIB_BELOW_4096%", "%KIB_ABOVE_128%": the readahead window of the device during the run. Known
  * only if it is below or above that number, so a command that raises a window never lowers it.
@@ -437,8 +477,7 @@ static const char *end_of_window(const char *text, bool *ret_below, long *ret_ki
 
 static int fill_window(const struct snippet_of *of, bool below, long kib, char **ret)
 {
-	struct bytes path = device_path(of);
-	const struct model_filesystem *f = path.data ? filesystem_of(of->job, &path) : NULL;
+	const struct model_filesystem *f = filesystem_of_device(of);
 
 	if (!f || !f->read_ahead_kb.known ||
 	    (below ? f->read_ahead_kb.value >= kib : f->read_ahead_kb.value <= kib))

@@ -143,10 +143,10 @@ static int load_runs(sqlite3 *db, int64_t since_ns, struct runs_model *m, struct
 	int ret = since_ns > 0 ? first_since(db, m, since_ns, &first, err) : 0;
 
 	if (!ret)
-		ret = model_all_runs(db, &m->arena, first, &m->runs, &m->nr_runs, err);
+		ret = model_all_runs(db, &m->arena, first, false, &m->runs, &m->nr_runs, err);
 	if (!ret)
-		ret = model_all_jobs(db, &m->arena, m->runs, m->nr_runs, &jobs, &run, &m->nr_jobs,
-				     err);
+		ret = model_all_jobs(db, &m->arena, false, m->runs, m->nr_runs, &jobs, &run,
+				     &m->nr_jobs, err);
 	if (ret < 0)
 		return ret;
 	m->jobs = arena_alloc(&m->arena, (m->nr_jobs + 1) * sizeof(*m->jobs));

@@ -70,7 +70,7 @@ static void put_trend(struct doc_table *t, const struct runs_trend *trend)
 	const struct runs_job *last = trend->jobs[trend->nr - 1];
 
 	doc_cell_name(t, &trend->name, "-");
-	doc_cell(t, "%zu", trend->nr);
+	doc_cell(t, "%s", human_exact((int64_t)trend->nr).text);
 	doc_cell(t, "%" PRId64, last->run->id);
 	doc_cell_shown(t, show_time(last->time_s));
 	doc_cell_shown(t, show_ratio(last->miss_ratio, last->job->counts.sliced));
@@ -130,7 +130,8 @@ static void put_pictures(struct doc *d, const struct runs_model *m)
 		doc_heading(d, 3, "%.*s", (int)t->name.len, t->name.data ? t->name.data : "");
 		doc_put_picture(d, &p);
 		if (p.axis.nr < t->nr)
-			doc_para(d, "Not shown: the %zu oldest runs.", t->nr - p.axis.nr);
+			doc_para(d, "Not shown: the %s oldest runs.",
+				 human_exact((int64_t)(t->nr - p.axis.nr)).text);
 	}
 	if (left)
 		doc_para(d, "Not shown: charts of %zu more jobs. The JSON list has their numbers.",
@@ -265,7 +266,8 @@ static void put_runs(struct doc *d, const struct runs_model *m, bool all)
 	t.things = true;
 	doc_put_table(d, &t);
 	if (first)
-		doc_para(d, "Not shown: the %zu oldest runs. The JSON list has them.", first);
+		doc_para(d, "Not shown: the %s oldest runs. The JSON list has them.",
+			 human_exact((int64_t)first).text);
 	if (!m->nr_runs && m->since)
 		doc_para(d, "No run is so new. Without --since, all runs of the database are "
 			    "listed.");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The miss-ratio curve of a job for people and programs. Owns the JSON object, the plot and the
- * words of 'whatif cache'. curve_*() and whatif_cache_range() are in whatif_cache_picture.c.
+ * words of 'whatif cache'. whatif_cache_answer() is in whatif_cache_text.c; curve_*() and
+ * whatif_cache_range() are in whatif_cache_picture.c.
  */
 #ifndef WHATIF_CACHE_H
 #define WHATIF_CACHE_H
@@ -39,6 +40,9 @@ const char *curve_ratio_mark(const struct job_curve *c);
 /* "90 % of hits take 1.2 GiB of cache." A sentence that may follow a colon. */
 void curve_say(const struct job_curve *c, char *says, size_t size);
 
+/* One or a few sentences: the size for a hit ratio of 90 %, its band and the size that the job has;
+ * or why that is not known. To be freed; NULL: no memory. */
+char *whatif_cache_answer(const struct job_curve *c);
 /* Inside an open object. */
 void whatif_cache_json(struct tree *t, const struct job_curve *c);
 /* A job's part of the document, which is plain text. */

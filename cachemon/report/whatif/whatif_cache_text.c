@@ -6,6 +6,7 @@
 
 #include "cachemon/base/human.h"
 #include "cachemon/base/terminal.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/figures/show.h"
 
 enum { TABLE_ROWS = 12 };
@@ -149,55 +150,66 @@ static struct shown ratio_text(double ratio)
 	return show_ratio((struct opt_f64){.value = ratio < 0 ? 0 : ratio, .known = true}, false);
 }
 
-/* "; it has 1.2 GiB": the largest size it had, or "". */
-static const char *what_it_has(const struct job_curve *c, char *text, size_t size)
+/* Band of a size, in brackets; "": it has no width. */
+static const char *band_text(const struct job_curve *c, const struct curve_need *need, char *text,
+			     size_t size)
 {
-	double pages = c->facts.counted.present_pages;
-
 	*text = '\0';
-	if (pages >= 0)
-		snprintf(text, size, "; it has %s", size_text(c, pages).text);
+	if (need->pages_high < 0)
+		snprintf(text, size, " (%s or more)", size_text(c, need->pages_low).text);
+	else if (need->pages_high > need->pages_low)
+		snprintf(text, size, " (%s to %s)", size_text(c, need->pages_low).text,
+			 size_text(c, need->pages_high).text);
 	return text;
 }
 
-static void say_need(struct doc *d, const struct job_curve *c)
+/* Without a size that gives it. */
+static int print_ceiling(const struct job_curve *c, const char *has, char **ret)
 {
 	double ceiling = 1 - c->curve.lru.miss[c->curve.lru.size_max];
-	bool again = c->curve.removed_again > 0;
-	bool uncertain = c->verdict.uncertain;
-	struct curve_need need;
-	char has[64], band[96] = "";
+	bool again = c->curve.removed_again > 0, uncertain = c->verdict.uncertain;
 
+	return text_print(
+		ret,
+		"No cache size gives a hit ratio of 90 %%: %s of the lookups are first "
+		"reads%s%s%s, so %s is the most. Only staging or reading ahead helps with "
+		"those. %s%s%s",
+		ratio_text(c->curve.first_touch).s, again ? " and " : "",
+		again ? ratio_text(c->curve.removed_again).s : "",
+		again ? " are reads of pages that advice or truncation had removed" : "",
+		ratio_text(ceiling).s, has,
+		uncertain ? " What smaller sizes give is uncertain. " : "",
+		uncertain ? c->verdict.reason : "");
+}
+
+char *whatif_cache_answer(const struct job_curve *c)
+{
+	static const char unknown[] = "The cache size for a hit ratio of 90 % is not known";
+	double has_pages = c->facts.counted.present_pages;
+	struct curve_need need = {-1, -1, -1};
+	char has[64], band[96], *ret = NULL;
+
+	if (has_pages >= 0)
+		snprintf(has, sizeof(has), "The job has %s.", size_text(c, has_pages).text);
+	else
+		snprintf(has, sizeof(has), "The job's present size is not known.");
+	if (!c->there) {
+		text_print(&ret, "%s: there is no curve. %s %s", unknown, c->absent, has);
+		return ret;
+	}
 	curve_need(&c->curve, 0.9, &need);
 	/* First reads miss at every size, whichever pages the kernel evicts. */
-	if (uncertain && (c->verdict.outside || need.pages_low >= 0)) {
-		doc_para(d,
-			 "The cache size for a hit ratio of 90 %% is not known: the curve is "
-			 "uncertain beyond the present size. %s",
-			 c->verdict.reason);
-		return;
-	}
-	what_it_has(c, has, sizeof(has));
-	if (need.pages < 0) {
-		doc_para(d,
-			 "No cache size gives a hit ratio of 90 %%: %s of the lookups are first "
-			 "reads%s%s%s, so %s is the most. Only staging or reading ahead helps with "
-			 "those.%s%s",
-			 ratio_text(c->curve.first_touch).s, again ? " and " : "",
-			 again ? ratio_text(c->curve.removed_again).s : "",
-			 again ? " are reads of pages that advice or truncation had removed" : "",
-			 ratio_text(ceiling).s,
-			 uncertain ? " What smaller sizes give is uncertain. " : "",
-			 uncertain ? c->verdict.reason : "");
-		return;
-	}
-	if (need.pages_high < 0)
-		snprintf(band, sizeof(band), " (%s or more)", size_text(c, need.pages_low).text);
-	else if (need.pages_high > need.pages_low)
-		snprintf(band, sizeof(band), " (%s to %s)", size_text(c, need.pages_low).text,
-			 size_text(c, need.pages_high).text);
-	doc_para(d, "For a hit ratio of 90 %%, the job needs %s of cache%s%s.",
-		 size_text(c, need.pages).text, band, has);
+	if (c->verdict.uncertain && (c->verdict.outside || need.pages_low >= 0))
+		text_print(&ret, "%s: the curve is uncertain beyond the present size. %s %s",
+			   unknown, c->verdict.reason, has);
+	else if (need.pages < 0)
+		print_ceiling(c, has, &ret);
+	else
+		text_print(&ret,
+			   "For a hit ratio of 90 %%, the job needs %s of cache%s; it has %s.",
+			   size_text(c, need.pages).text, band_text(c, &need, band, sizeof(band)),
+			   has_pages >= 0 ? size_text(c, has_pages).text : "an unknown size");
+	return ret;
 }
 
 static void say_sample(struct doc *d, const struct job_curve *c)
@@ -311,11 +323,9 @@ void whatif_cache_text(struct doc *d, const struct model_job *job, const struct 
 {
 	doc_heading(d, 2, "Job %.*s", (int)(job->name.len > 200 ? 200 : job->name.len),
 		    job->name.data ? job->name.data : "");
-	if (!c->there) {
-		doc_para(d, "There is no curve. %s", c->absent);
+	doc_para_text(d, whatif_cache_answer(c));
+	if (!c->there)
 		return;
-	}
-	say_need(d, c);
 	say_sample(d, c);
 	put_plot(d->out, c, terminal_locale_is_utf8());
 	put_table(d, c);

@@ -118,8 +118,8 @@ static void put_verdicts(struct doc *d, const struct whatif_readahead *w, int64_
 	bool mapped = put_verdict(d, w, true, page_size_bytes);
 
 	if (!read && !mapped)
-		doc_para(d, "No prediction is possible for any of the %zu traced files.",
-			 w->nr_files - w->nr_gave_way);
+		doc_para(d, "No prediction is possible for any of the %s traced files.",
+			 human_exact((int64_t)(w->nr_files - w->nr_gave_way)).text);
 }
 
 /* Whether to leave it out: it does not differ measurably from the actual setting. */
@@ -193,7 +193,8 @@ static void put_answered(struct doc *d, const struct whatif_readahead *w, int64_
 	}
 	doc_put_table(d, &t);
 	if (w->nr_judged > listed)
-		doc_para(d, "%zu more files: see --json.", w->nr_judged - listed);
+		doc_para(d, "%s more files: see --json.",
+			 human_exact((int64_t)(w->nr_judged - listed)).text);
 }
 
 /* In a few words if each file has its own figures, else in full. */
@@ -237,7 +238,7 @@ static void put_unanswered(struct doc *d, const struct whatif_readahead *w)
 		if (!nr || f->reason == WHATIF_GAVE_WAY)
 			continue;
 		doc_cell_name(&t, &name, "(name unknown)");
-		doc_cell(&t, "%zu", nr);
+		doc_cell(&t, "%s", human_exact((int64_t)nr).text);
 		doc_cell(&t, "%s", why_unanswered(f));
 	}
 	doc_put_table(d, &t);
@@ -275,14 +276,15 @@ void whatif_readahead_text(struct doc *d, const struct model_job *job,
 	}
 	put_verdicts(d, w, page_size_bytes);
 	doc_para(d,
-		 "%zu of %zu traced files have a prediction. Fidelity is the share of readahead "
+		 "%s of %s traced files have a prediction. Fidelity is the share of readahead "
 		 "windows that the model reproduces exactly with the setting that was in force.",
-		 w->nr_judged, w->nr_files - w->nr_gave_way);
+		 human_exact((int64_t)w->nr_judged).text,
+		 human_exact((int64_t)(w->nr_files - w->nr_gave_way)).text);
 	if (w->nr_gave_way)
 		doc_para(d,
-			 "%zu more files were dropped from the trace sample; the traced files "
+			 "%s more files were dropped from the trace sample; the traced files "
 			 "represent them.",
-			 w->nr_gave_way);
+			 human_exact((int64_t)w->nr_gave_way).text);
 	put_scale(d, w);
 	put_sums(d, w, false, page_size_bytes);
 	put_sums(d, w, true, page_size_bytes);

@@ -2,10 +2,11 @@
 /*
  * A read-only FUSE filesystem with one file, which has the bytes of FILE:
  *
- *   fusefs cached|direct FILE PLACE
+ *   fusefs cached|kept|direct FILE PLACE
  *
- * cached: through the page cache, the default of FUSE. direct: each open answers FOPEN_DIRECT_IO.
- * Stays in the foreground; prints a line on stdout once it is mounted.
+ * cached: through the page cache, the default of FUSE, which drops the pages at each open. kept:
+ * each open answers FOPEN_KEEP_CACHE. direct: each open answers FOPEN_DIRECT_IO. Stays in the
+ * foreground; prints a line on stdout once it is mounted.
  */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool direct;
+static bool direct, kept;
 static int backing;
 
 static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
@@ -54,6 +55,7 @@ static int on_open(const char *path, struct fuse_file_info *file)
 	if ((file->flags & O_ACCMODE) != O_RDONLY)
 		return -EROFS;
 	file->direct_io = direct;
+	file->keep_cache = kept;
 	return 0;
 }
 
@@ -78,11 +80,12 @@ int main(int argc, char **argv)
 {
 	char *arguments[] = {argv[0], "-f", "-s", argc == 4 ? argv[3] : "", NULL};
 
-	if (argc != 4 || (strcmp(argv[1], "cached") && strcmp(argv[1], "direct"))) {
-		fprintf(stderr, "fusefs cached|direct FILE PLACE\n");
+	direct = argc == 4 && !strcmp(argv[1], "direct");
+	kept = argc == 4 && !strcmp(argv[1], "kept");
+	if (argc != 4 || (!direct && !kept && strcmp(argv[1], "cached") != 0)) {
+		fprintf(stderr, "fusefs cached|kept|direct FILE PLACE\n");
 		return 2;
 	}
-	direct = !strcmp(argv[1], "direct");
 	backing = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (backing < 0) {
 		perror(argv[2]);
