@@ -91,12 +91,12 @@ def finish(process, status=0, given=None):
 
 
 def links_to_programs(pid):
-    """Descriptors of kernel programs, maps and links."""
+    """Descriptors of kernel programs, maps and links, without the switch by which the daemon times them."""
     kinds = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             kinds.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    return sorted(kind for kind in kinds if "bpf" in kind)
+    return sorted(kind for kind in kinds if "bpf" in kind and "stats" not in kind)
 
 
 def drop_all(world):
