@@ -25,9 +25,10 @@ struct iter_place {
 struct task_state {
 	/* Other CPUs change these in the stored copy. */
 	__u32 job;
-	__u32 counted;	 /* COUNTED_* of processes.bpf.h; only the stored copy is right */
-	__u32 job_table; /* many jobs: shared.job_table when job was found; only the stored copy */
-	__u32 pad;
+	__u32 counted; /* COUNTED_* of processes.bpf.h; only the stored copy is right */
+	/* Many jobs; only the stored copy is right. */
+	__u32 job_table; /* shared.job_table when job was found */
+	__u32 tree;	 /* the job of its process tree, which may have ended; 0: none */
 
 	/* From here on it belongs to the running task, and is copied as a whole. */
 	__u32 flags;	 /* TASK_* of tasks.bpf.h */

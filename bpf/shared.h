@@ -43,6 +43,8 @@ struct pid_view {
 struct job_slot {
 	volatile __u32 job;
 	__u32 evicted_pages;
+	__u32 of_root; /* a process of its tree that gains privileges stays in it */
+	__u32 pad;
 };
 
 /* Variables that programs and user space share while it runs. */
@@ -89,6 +91,8 @@ struct shared {
 	/* Many jobs at once. */
 	volatile __u32 job_table; /* never 0; a change makes the job of each task unknown */
 	volatile __u32 slots_end; /* after the highest slot in use */
+	__u32 trees_begun;	  /* by tasks that the seed iterator found */
+	__u32 trees_taken;	  /* such tasks that another job has */
 	struct job_slot slots[NR_SLOTS];
 };
 

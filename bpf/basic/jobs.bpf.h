@@ -25,6 +25,15 @@ static __always_inline bool job_is_live(__u32 job)
 	return true;
 }
 
+static __always_inline void tree_inherit(struct task_struct *parent, struct task_struct *child)
+{
+}
+
+static __always_inline __u32 jobs_now(struct task_struct *t)
+{
+	return JOB_OTHERS;
+}
+
 static __always_inline __u32 jobs_find(struct task_struct *t, struct task_state *st)
 {
 	return JOB_OTHERS;

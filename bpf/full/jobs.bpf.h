@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Many jobs at once (config.job_hierarchies): the job of a task, by the nearest of its cgroups in
- * job_cgroups. Owns the search, and the meaning of a job's id. Everything here depends on a
- * constant, so that the verifier removes it from the programs of one job.
+ * job_cgroups, otherwise by its process tree. Owns the search, and the meaning of a job's id.
+ * Everything here depends on a constant, so that the verifier removes it from the programs of one
+ * job.
  */
 #ifndef FULL_JOBS_BPF_H
 #define FULL_JOBS_BPF_H
 
+#include "bpf/full/tasks.bpf.h"
 #include "bpf/state/cgroups.bpf.h"
 
 static __always_inline bool many_jobs(void)
@@ -89,6 +91,34 @@ static __noinline __u32 jobs_search(struct task_struct *t)
 		       ?: job_in(set, JOB_BY_PIDS);
 }
 
+/* io_uring workers are created without the fork tracepoint; they act for their leader. */
+static __always_inline __u32 tree_of(struct task_struct *t, struct task_state *st)
+{
+	if (TYPED(t, flags) & PF_IO_WORKER)
+		st = state_of(TYPED(t, group_leader));
+	return st && job_is_live(st->tree) ? st->tree : JOB_OTHERS;
+}
+
+/* A child, thread or process, is in the tree of its parent. */
+static __always_inline void tree_inherit(struct task_struct *parent, struct task_struct *child)
+{
+	struct task_state *of = state_of(parent), *st;
+
+	if (!of || !job_is_live(of->tree))
+		return;
+	st = state_make(child);
+	if (st)
+		st->tree = of->tree;
+	else
+		__sync_fetch_and_add(&shared.losses.state_drops, 1);
+}
+
+/* As of now. Jobs by cgroup go first: no tree takes anything from them. */
+static __always_inline __u32 jobs_now(struct task_struct *t)
+{
+	return jobs_search(t) ?: tree_of(t, state_of(t));
+}
+
 /* A task's stored state has the result until the table changes or a task moves. */
 static __always_inline __u32 jobs_find(struct task_struct *t, struct task_state *st)
 {
@@ -96,7 +126,7 @@ static __always_inline __u32 jobs_find(struct task_struct *t, struct task_state 
 
 	if (st && st->job_table == table)
 		return st->job;
-	job = jobs_search(t);
+	job = jobs_search(t) ?: tree_of(t, st);
 	if (st) {
 		st->job = job;
 		st->job_table = table;

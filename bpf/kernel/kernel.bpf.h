@@ -224,6 +224,9 @@ struct signal_struct {
 struct thread_info {
 	__u32 status; /* of x86 */
 };
+struct linux_binprm {
+	unsigned int secureexec : 1;
+};
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;

@@ -187,9 +187,11 @@ static __always_inline int forked(struct live *l, struct task_struct *parent,
 	__u32 job = JOB_WATCHED;
 	bool inside;
 
+	if (many_jobs())
+		tree_inherit(parent, child);
 	/* clone3() may put a child into another cgroup than its parent's. */
 	if (belongs_by_cgroup())
-		inside = job = job_by_cgroup(child, NULL);
+		inside = job = job_now(child);
 	else
 		inside = shared.seeding ? seed_forks(l, parent, child) : l->s.job != JOB_OTHERS;
 	if (!inside)
@@ -346,7 +348,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	if (TYPED(task, pid) != TYPED(task, tgid))
 		return 0;
 	/* The tracepoint fires after the move; the origin is known for counted tasks. */
-	job = job_by_cgroup(task, NULL);
+	job = job_now(task);
 	tgid = TYPED(task, tgid);
 	known = job || bpf_map_lookup_elem(&marks_left, &tgid);
 	st = known ? state_make(task) : state_of(task);
@@ -357,8 +359,7 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	}
 	mark_inherit(st, tgid);
 	if (!job && st->counted & COUNTED_INSIDE) {
-		process_leaves(st->counted);
-		st->counted = COUNTED_EVER | (many_jobs() ? st->counted & ~JOB_SLOT : 0);
+		process_uncount(st);
 	} else if (job && (!(st->counted & COUNTED_INSIDE) ||
 			   (many_jobs() && counted_job(st->counted) != job))) {
 		charge_from_now(st, task);
@@ -370,6 +371,31 @@ int BPF_PROG(cgroup_move_tp, struct cgroup *dst, const char *path, struct task_s
 	return 0;
 }
 
+/* The running process has gained privileges: its user may not see what it reads. Its state on this
+ * CPU is checked at the next event. */
+static __always_inline void tree_leave(struct task_struct *t, struct task_state *st)
+{
+	st->tree = JOB_OTHERS;
+	st->job_table = 0;
+	moves_note(shared.epoch);
+	tallies_close();
+	if (!job_now(t) && st->counted & COUNTED_INSIDE)
+		process_uncount(st);
+}
+
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(exec_tp, struct task_struct *t, int old_pid, struct linux_binprm *bprm)
+{
+	struct task_state *st;
+
+	if (!many_jobs() || !READ_BITFIELD(bprm, secureexec))
+		return 0;
+	st = state_of(t);
+	if (st && st->tree && !shared.slots[st->tree & JOB_SLOT].of_root)
+		tree_leave(t, st);
+	return 0;
+}
+
 static __always_inline void list_member(struct task_struct *t, __u32 tgid)
 {
 	struct task_state *st = state_of(t);
@@ -377,6 +403,29 @@ static __always_inline void list_member(struct task_struct *t, __u32 tgid)
 
 	if (st && st->job != JOB_OTHERS && tgid)
 		bpf_map_update_elem(&parents, &tgid, &note, BPF_NOEXIST);
+}
+
+/* With many jobs, seeds has the job whose tree begins with the process. */
+static __always_inline void tree_begin(struct task_struct *t, __u32 named)
+{
+	__u32 *tree = bpf_map_lookup_elem(&seeds, &named);
+	__u32 job = tree ? job_now(t) : JOB_OTHERS;
+	struct task_state *st;
+
+	if (!tree)
+		return;
+	if (job && job != *tree) {
+		shared.trees_taken++;
+		return;
+	}
+	st = state_make(t);
+	if (!st) {
+		shared.seeds_missed++;
+		return;
+	}
+	st->tree = *tree;
+	st->job_table = 0;
+	shared.trees_begun++;
 }
 
 /* Adds the processes named in seeds, or those inside the cgroup, to the job. */
@@ -400,8 +449,10 @@ int seed_task(struct bpf_iter__task *ctx)
 		list_member(t, named);
 		return 0;
 	}
+	if (many_jobs())
+		tree_begin(t, named);
 	if (belongs_by_cgroup())
-		job = job_by_cgroup(t, NULL);
+		job = job_now(t);
 	else if (!bpf_map_lookup_elem(&seeds, &named))
 		job = JOB_OTHERS;
 	if (!job)

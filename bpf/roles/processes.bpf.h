@@ -53,6 +53,13 @@ static __always_inline void process_leaves(__u32 counted)
 		processes_add(own_slot(job), 0, -1);
 }
 
+/* It goes on in no job. */
+static __always_inline void process_uncount(struct task_state *st)
+{
+	process_leaves(st->counted);
+	st->counted = COUNTED_EVER | (many_jobs() ? st->counted & ~JOB_SLOT : 0);
+}
+
 #define JOIN_TRIES 4 /* each hook and the iterator change the marks at most once meanwhile */
 
 /* With many jobs, another one may have counted the process. After its end it joins none. */

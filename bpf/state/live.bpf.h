@@ -63,6 +63,12 @@ static __always_inline __u32 job_by_cgroup(struct task_struct *t, struct task_st
 	return cgroup_matches(t) ? JOB_WATCHED : JOB_OTHERS;
 }
 
+/* The same for another task than the running one. */
+static __always_inline __u32 job_now(struct task_struct *t)
+{
+	return many_jobs() ? jobs_now(t) : job_by_cgroup(t, NULL);
+}
+
 static __always_inline void activity_of(struct task_struct *t, struct activity *ret)
 {
 	ret->wchar_bytes = TYPED(t, ioac.wchar);

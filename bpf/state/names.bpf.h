@@ -325,6 +325,13 @@ static __always_inline __u64 name_that_leads(__u64 dentry)
 	return w.found;
 }
 
+/* Each of many jobs has an account of its own, which has not seen the names of another job. */
+static __always_inline bool name_is_due(const struct live *l, const struct name_seen *old)
+{
+	return MANY_JOBS && config.job_hierarchies && l->s.job != JOB_OTHERS &&
+	       old->used != l->s.job;
+}
+
 /* Finds where to read the name of an inode at this event, into scratch; see name_send().
  * Separate from the reading, because both together would exceed the stack. */
 enum { NAME_NOT_ASKED, NAME_OF_CALL, NAME_OF_OTHER };
@@ -368,7 +375,7 @@ GLOBAL int name_find(struct live *l, __u64 inode_addr, __u64 hint, int by_call)
 			seen->dentry = name_that_leads(seen->dentry);
 		seen->inode = addr_of(l, READ(CAST(dentry, seen->dentry), d_inode));
 		seen->inode_id = inode_id(CAST(inode, seen->inode));
-		seen->signature = old ? old->signature : 0;
+		seen->signature = old && !name_is_due(l, old) ? old->signature : 0;
 	}
 	return called ? NAME_OF_CALL : NAME_OF_OTHER;
 }

@@ -90,6 +90,11 @@ int probe_set_job_begin(struct probe_set *set, uint32_t slot, const struct cgrou
 /* The same for further cgroups of the job in that slot. */
 int probe_set_job_join(struct probe_set *set, uint32_t slot, const struct cgroup_ref *cgroups,
 		       size_t nr, struct errtext *err);
+/* The same for a running process and its later descendants, unless a cgroup of another job has
+ * them. of_root: otherwise a process that gains privileges by its program leaves the job. -EBUSY:
+ * another job has it; -ESRCH: the kernel does not show it, or it has ended. */
+int probe_set_job_tree(struct probe_set *set, uint32_t slot, pid_t tgid, bool of_root,
+		       struct errtext *err);
 /* No task belongs to the job afterwards, and nothing is counted for it after a grace period. After
  * a failure it can be tried again. */
 int probe_set_job_end(struct probe_set *set, uint32_t slot);

@@ -61,6 +61,8 @@ int probe_set_iterate(const struct bpf_link *link);
 /* Increments the epoch and returns the old value: each CPU then checks its task before it counts
  * another read. */
 uint32_t probe_set_move_epoch(struct probe_set *set, uint32_t by);
+/* As probe_set_seed(), for what the seeds have of one process. */
+int probe_set_seed_process(struct probe_set *set, pid_t tgid);
 /* The rest row of one job. */
 int probe_set_rest_row(int fd, uint32_t slot);
 /* Waits until every program that runs now has ended; programs run with preemption or RCU held. */

@@ -116,6 +116,28 @@ int probe_set_job_join(struct probe_set *set, uint32_t slot, const struct cgroup
 	return r ? errtext_set(err, r, "cannot add a cgroup of a job: %s", strerror(-r)) : 0;
 }
 
+int probe_set_job_tree(struct probe_set *set, uint32_t slot, pid_t tgid, bool of_root,
+		       struct errtext *err)
+{
+	struct shared *shared = &set->skel->bss->shared;
+	int fd = bpf_map__fd(set->skel->maps.seeds), r = 0;
+	uint32_t job = shared->slots[slot].job, process = (uint32_t)tgid;
+
+	shared->slots[slot].of_root = of_root;
+	shared->trees_begun = shared->trees_taken = 0;
+	if (bpf_map_update_elem(fd, &process, &job, BPF_ANY))
+		r = -errno;
+	if (!r)
+		r = probe_set_seed_process(set, tgid);
+	bpf_map_delete_elem(fd, &process);
+	if (!r && !shared->trees_begun)
+		r = -ESRCH;
+	table_changed(set);
+	if (shared->trees_taken)
+		return errtext_set(err, -EBUSY, "it is part of a job that is counted already");
+	return r ? errtext_set(err, r, "cannot add process %d: %s", (int)tgid, strerror(-r)) : 0;
+}
+
 int probe_set_job_end(struct probe_set *set, uint32_t slot)
 {
 	struct shared *shared = &set->skel->bss->shared;

@@ -15,21 +15,40 @@ static int iterate_tasks(struct probe_set *set)
 	return set->links[ROLE_SEED] ? probe_set_iterate(set->links[ROLE_SEED]) : -ENOTSUP;
 }
 
+/* The threads of one process (Linux 6.1). */
+static int iterate_process(struct probe_set *set, pid_t tgid)
+{
+	union bpf_iter_link_info info = {.task.pid = (uint32_t)tgid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	const struct bpf_program *prog = probe_set_program(set, "seed_task");
+	struct bpf_link *link = bpf_program__attach_iter(prog, &opts);
+	int r = link ? probe_set_iterate(link) : -errno;
+
+	bpf_link__destroy(link);
+	return r;
+}
+
 /* A new map has memory for one state per CPU and gets more from an interrupt, after the first
- * use requests it (kernel/bpf/memalloc.c). A task that found none is tried again. */
-static int seed_all(struct probe_set *set)
+ * use requests it (kernel/bpf/memalloc.c). A task that found none is tried again. tgid: of one
+ * process alone; 0: all. */
+static int seed_all(struct probe_set *set, pid_t tgid)
 {
 	const struct timespec pause = {.tv_nsec = SEED_PAUSE_NS};
 	int r = 0;
 
 	for (int i = 0; i < SEED_LOOKS; i++) {
 		set->skel->bss->shared.seeds_missed = set->skel->bss->shared.seeds_found = 0;
-		r = iterate_tasks(set);
+		r = tgid ? iterate_process(set, tgid) : iterate_tasks(set);
 		if (r || !set->skel->bss->shared.seeds_missed)
 			return r;
 		nanosleep(&pause, NULL);
 	}
 	return -ENOMEM;
+}
+
+int probe_set_seed_process(struct probe_set *set, pid_t tgid)
+{
+	return seed_all(set, tgid);
 }
 
 int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct errtext *err)
@@ -42,7 +61,7 @@ int probe_set_seed(struct probe_set *set, const pid_t *tgids, size_t nr, struct 
 		if (bpf_map_update_elem(fd, &tgid, &one, BPF_ANY))
 			return errtext_set(err, -errno, "too many processes to add to the job");
 	}
-	r = seed_all(set);
+	r = seed_all(set, 0);
 	if (r)
 		return errtext_set(err, r, "cannot list the running tasks: %s", strerror(-r));
 	/* None of the requested processes was found: all of them would count as others. */

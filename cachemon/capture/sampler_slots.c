@@ -21,8 +21,8 @@ bool sampler_slots_free(const struct sampler *s)
 	return free_slot(s) < s->nr_slots;
 }
 
-int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
-			bool populated, uint32_t *ret_slot, struct errtext *err)
+static int take_slot(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
+		     uint32_t *ret_slot, struct errtext *err)
 {
 	uint32_t slot = free_slot(s);
 	int r;
@@ -30,18 +30,40 @@ int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, siz
 	if (slot == s->nr_slots)
 		return errtext_set(err, -ENOSPC, "%u jobs are watched already: no more at once",
 				   slot - 1);
-	r = probe_set_job_begin(s->set, slot, cgroups, nr, err);
-	s->slots[slot] = (struct sampler_slot){.state = SLOT_USED};
-	if (!r && populated) {
-		r = probe_set_seed(s->set, NULL, 0, err);
-		if (r)
-			probe_set_job_end(s->set, slot);
-	}
 	*ret_slot = slot;
+	r = probe_set_job_begin(s->set, slot, cgroups, nr, err);
 	/* After a failure the next drain may have counts of it, but no sample does. */
-	if (r)
-		s->slots[slot].state = SLOT_ENDED;
+	s->slots[slot] = (struct sampler_slot){.state = r ? SLOT_ENDED : SLOT_USED};
 	return r;
+}
+
+static int fail_slot(struct sampler *s, uint32_t slot, int r)
+{
+	if (!r)
+		return 0;
+	probe_set_job_end(s->set, slot);
+	s->slots[slot].state = SLOT_ENDED;
+	return r;
+}
+
+int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
+			bool populated, uint32_t *ret_slot, struct errtext *err)
+{
+	int r = take_slot(s, cgroups, nr, ret_slot, err);
+
+	if (r || !populated)
+		return r;
+	return fail_slot(s, *ret_slot, probe_set_seed(s->set, NULL, 0, err));
+}
+
+int sampler_slots_begin_tree(struct sampler *s, pid_t tgid, bool of_root, uint32_t *ret_slot,
+			     struct errtext *err)
+{
+	int r = take_slot(s, NULL, 0, ret_slot, err);
+
+	if (r)
+		return r;
+	return fail_slot(s, *ret_slot, probe_set_job_tree(s->set, *ret_slot, tgid, of_root, err));
 }
 
 int sampler_slots_join(struct sampler *s, uint32_t slot, const struct cgroup_ref *cgroups,

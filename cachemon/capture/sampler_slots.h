@@ -19,6 +19,9 @@ struct slot_sample {
  * Only the kind and id of a cgroup count. -ENOSPC: there are as many jobs as the set can have. */
 int sampler_slots_begin(struct sampler *s, const struct cgroup_ref *cgroups, size_t nr,
 			bool populated, uint32_t *ret_slot, struct errtext *err);
+/* A process and its later descendants; of_root and errors as probe_set_job_tree(). */
+int sampler_slots_begin_tree(struct sampler *s, pid_t tgid, bool of_root, uint32_t *ret_slot,
+			     struct errtext *err);
 /* So do tasks in these, of which the job may have some already; nothing happens if it ends. */
 int sampler_slots_join(struct sampler *s, uint32_t slot, const struct cgroup_ref *cgroups,
 		       size_t nr, bool populated, struct errtext *err);

@@ -324,6 +324,7 @@ static bool loop(struct node *node, struct waits *w)
 		if (now < next_ns && left && !node_pressed(node) && now < node_due(node))
 			continue;
 		say_failed(&failed, node_sample(node, &err), &err);
+		serve_ns = 0; /* rows may be complete for whom they wait */
 		if (now < next_ns)
 			continue;
 		next_ns += node_interval_ns(node);
@@ -405,6 +406,7 @@ static int watch_node(const struct options *o, const struct node_config *config,
 	struct node_options node_options = {.db = o->db ?: config->database,
 					    .jobs = NODE_JOBS_MAX,
 					    .births = !o->nr_jobs,
+					    .trees = o->config,
 					    .interval_ns = o->interval_ns ?: config->interval_ns,
 					    .budget = o->config ? config->budget_percent / 100 : 0,
 					    .retention =

@@ -93,7 +93,7 @@ static double price_of_vfs_calls(const struct kernel_caps *caps)
 static int gather_facts(struct doctor *d, const char *path, struct errtext *err)
 {
 	static const struct plan_request everything = {LEVEL_FULL, true, true, true,
-						       true,	   true, true};
+						       true,	   true, true, true};
 	int ret = machine_plan_make(&everything, KERNEL_KINDS_ALL, &d->caps, &d->plan, err);
 
 	if (ret)

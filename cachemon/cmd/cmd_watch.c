@@ -6,7 +6,9 @@
 #include "cachemon/base/terminal.h"
 #include "cachemon/cmd/cmd.h"
 #include "cachemon/cmd/usage.h"
+#include "cachemon/cmd/watch_shared.h"
 #include "cachemon/cmd/watch_view.h"
+#include "cachemon/daemon/node_protocol.h"
 #include "cachemon/report/run/report.h"
 #include "cachemon/watch/watch.h"
 
@@ -27,7 +29,9 @@ enum {
 	OPT_LIVE,
 	OPT_UNTIL_EOF,
 	OPT_BLOCKS,
-	OPT_ROWS
+	OPT_ROWS,
+	OPT_OWN,
+	OPT_SOCKET
 };
 
 static const struct option_spec options[] = {
@@ -68,6 +72,11 @@ static const struct option_spec options[] = {
 	       "Stop watching at the end of standard input; not with CMD, which reads it"),
 	OPTION("live", OPT_LIVE, NULL, VALUE_NONE,
 	       "Show the run full screen, as 'cachemon top' does; q closes the view, not the run"),
+	OPTION("own", OPT_OWN, NULL, VALUE_NONE,
+	       "Count with programs of its own, even if a daemon of this node can count CMD"),
+	OPTION("socket", OPT_SOCKET, "PATH", VALUE_FILE,
+	       "Let the daemon at this socket count CMD, or fail (default: the one at " NODE_SOCKET
+	       ", if it is there)"),
 	OPTIONS_HEADING("Where to:"),
 	OPTION("db", OPT_DB, "FILE", VALUE_FILE,
 	       "Database (default: $CACHEMON_DB, else the user's own)"),
@@ -87,6 +96,8 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
 	{"sudo cachemon watch --job train -- python3 train.py",
 	 "Run a command as you, and watch it and its descendants"},
+	{"cachemon watch --job train -- python3 train.py",
+	 "The same without privileges, where a daemon of the node counts"},
 	{"sudo cachemon watch --pid 4321 --duration 30s", "Watch a running process for 30 seconds"},
 	{"sudo cachemon watch --cgroup /sys/fs/cgroup/batch --report batch.html",
 	 "Watch a cgroup until Ctrl-C, then write a report"},
@@ -104,11 +115,17 @@ const struct verb_spec watch_spec = {
 	.operand = VALUE_COMMAND,
 	.examples = examples,
 	.options = options,
-	.notes = "On a terminal it shows a one-line status, with -- CMD in the last row, below "
-		 "CMD's output. Only CMD writes to standard output. The exit status is CMD's: "
-		 "128+N for a signal, 126 and 127 as in a shell. It is 125 if cachemon fails "
-		 "before CMD starts, and 123 if CMD succeeded but part of the record was not "
-		 "written: an interval, the end of the run, the summary or the report.",
+	.notes =
+		"Where a daemon of the node listens, it counts CMD, and watch needs no privileges: "
+		"the run has every counter, but no references, traces or marks. With --own, with "
+		"--level, --max-overhead, --advice calls, --interval, --live, --metrics-file, "
+		"--block-entries or --row-entries, without CMD, and if the daemon refuses, watch "
+		"loads programs of its own.\n\nOn a terminal it shows a one-line status, with -- "
+		"CMD in the last row, below "
+		"CMD's output. Only CMD writes to standard output. The exit status is CMD's: "
+		"128+N for a signal, 126 and 127 as in a shell. It is 125 if cachemon fails "
+		"before CMD starts, and 123 if CMD succeeded but part of the record was not "
+		"written: an interval, the end of the run, the summary or the report.",
 	.run = cmd_watch,
 	.measures = true,
 };
@@ -163,6 +180,8 @@ static void check_options(struct argp_state *state, struct watch_options *o)
 			usage_error(state, "%s", err.text);
 		o->has_selector = true;
 	}
+	if (o->own && o->socket)
+		usage_error(state, "give either --own or --socket, not both");
 	if (o->command && o->until_eof)
 		usage_error(state, "give either -- CMD or --until-eof, not both");
 	if (o->command && !*o->command[0])
@@ -180,6 +199,7 @@ static error_t parse_counting(int key, const char *arg, struct argp_state *state
 	switch (key) {
 	case OPT_LEVEL:
 		o->level = (enum watch_level)usage_level(state, arg);
+		o->level_given = true;
 		break;
 	case OPT_OVERHEAD:
 		if (parse_percent(arg, &percent))
@@ -259,6 +279,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_UNTIL_EOF:
 		o->until_eof = true;
 		break;
+	case OPT_OWN:
+		o->own = true;
+		break;
+	case OPT_SOCKET:
+		o->socket = usage_name(state, "--socket", arg);
+		break;
 	case OPT_RULES:
 		o->rules = usage_value(state, "--rules", arg);
 		break;
@@ -293,12 +319,37 @@ static int load_probes(const struct watch_options *o, struct watch_run **ret, st
 	return status;
 }
 
+/* By programs of its own. */
+static int watch_alone(const struct watch_options *o, int signal_fd)
+{
+	struct watch_run *run = NULL;
+	struct errtext err = {"out of memory"};
+	int status = load_probes(o, &run, &err);
+
+	if (!status)
+		status = watch_run_start(run, &err);
+	if (status) {
+		fprintf(stderr, "cachemon: %s\n", err.text);
+		/* The exit status, as in a shell: what kept CMD from running, else 125. */
+		if (!o->command)
+			status = EXIT_FAILED;
+		else if (!run || !watch_run_command(run) ||
+			 command_reap(watch_run_command(run), &status) || status < 126)
+			status = COMMAND_FAILED;
+		if (run)
+			watch_run_abort(run, status);
+	} else {
+		status = watch_loop(o, run, signal_fd);
+	}
+	watch_run_free(run);
+	return status;
+}
+
 int cmd_watch(int argc, char **argv)
 {
 	struct watch_options o = {.level = LEVEL_AUTO, .max_overhead = 0.01};
-	struct watch_run *run = NULL;
-	struct errtext err = {"out of memory"};
-	int status, signal_fd;
+	struct errtext err;
+	int signal_fd, status;
 
 	usage_parse(&watch_spec, parse_option, argc, argv, ARGP_IN_ORDER, &o);
 	if (o.live && !o.interval_ns)
@@ -308,26 +359,11 @@ int cmd_watch(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal_fd = watch_signals_open();
-	if (signal_fd < 0)
-		status = errtext_set(&err, signal_fd, "cannot receive signals: %s",
-				     strerror(-signal_fd));
-	else
-		status = load_probes(&o, &run, &err);
-	if (!status)
-		status = watch_run_start(run, &err);
-	if (status) {
-		fprintf(stderr, "cachemon: %s\n", err.text);
-		/* The exit status, as in a shell: what kept CMD from running, else 125. */
-		if (!o.command)
-			status = EXIT_FAILED;
-		else if (!run || !watch_run_command(run) ||
-			 command_reap(watch_run_command(run), &status) || status < 126)
-			status = COMMAND_FAILED;
-		if (run)
-			watch_run_abort(run, status);
-	} else {
-		status = watch_loop(&o, run, signal_fd);
+	if (signal_fd < 0) {
+		fprintf(stderr, "cachemon: cannot receive signals: %s\n", strerror(-signal_fd));
+		return o.command ? COMMAND_FAILED : EXIT_FAILED;
 	}
-	watch_run_free(run);
-	return status;
+	if (watch_shared(&o, signal_fd, &status))
+		return status;
+	return watch_alone(&o, signal_fd);
 }

@@ -43,8 +43,8 @@ int node_args_rows(const char *socket, const char *job, struct db_image *ret, st
 
 	while ((r = ask_snapshot(socket, job, &reply, err)) == -EREMOTEIO && reply.retry_s &&
 	       reply.retry_s <= left_s) {
-		fprintf(stderr, "cachemon: too many rows were asked for; waiting %u s\n",
-			reply.retry_s);
+		fprintf(stderr, "cachemon: %.*s; waiting %u s\n", (int)strcspn(err->text, ";"),
+			err->text, reply.retry_s);
 		left_s -= reply.retry_s;
 		sleep(reply.retry_s);
 	}

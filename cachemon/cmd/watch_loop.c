@@ -151,11 +151,10 @@ static int print_summary(void *arg, struct errtext *err)
 	return r;
 }
 
-/* Prints the summary and the report; -errno: part of it is missing, and the error was printed.
- * The database is read only with the invoker's rights. */
-static int show_ended(const struct watch_options *o, const struct watch_run *run)
+int watch_show_ended(const struct watch_options *o, const struct invoker *invoker, const char *db,
+		     int64_t run_id)
 {
-	struct ended_run ended = {o, watch_run_invoker(run), watch_run_db(run), watch_run_id(run)};
+	struct ended_run ended = {o, invoker, db, run_id};
 	struct errtext err = {""};
 	char shown[512];
 	int r = 0;
@@ -238,7 +237,8 @@ static void finish_run(struct loop *l)
 		end_view(l);
 	if (watch_run_finish(l->run, l->ended ? &l->status : NULL))
 		l->failed = true;
-	if (show_ended(l->o, l->run))
+	if (watch_show_ended(l->o, watch_run_invoker(l->run), watch_run_db(l->run),
+			     watch_run_id(l->run)))
 		l->failed = true;
 	if (l->ended)
 		watch_outlived_say(l->run);
@@ -456,10 +456,10 @@ static void begin_showing(struct loop *l)
 }
 
 /* CMD's own failure matters most to the caller. */
-static int status_of_command(const struct loop *l)
+int watch_status(int status, bool failed)
 {
-	if (l->status || !l->failed)
-		return l->status;
+	if (status || !failed)
+		return status;
 	fprintf(stderr,
 		"cachemon: the command succeeded, but its record is incomplete (status %d)\n",
 		WATCH_INCOMPLETE);
@@ -487,7 +487,7 @@ int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_
 		loop_once(&l);
 	finish_run(&l);
 	if (l.ended)
-		return status_of_command(&l);
+		return watch_status(l.status, l.failed);
 	/* Ctrl-C twice: CMD continues, and its status is unknown. */
 	if (cmd) {
 		fprintf(stderr, "cachemon: the command (process %d) continues unwatched\n",

@@ -2,8 +2,7 @@
 /*
  * A watch on a terminal: its loop, the line that it rewrites, and with --live a full screen in a
  * separate process. Owns that process, and the messages of that time, which cannot go to the
- * screen. watch_live_*() are in watch_live.c; watch_loop() and watch_signals_open() in
- * watch_loop.c.
+ * screen. watch_live_*() are in watch_live.c; the rest is in watch_loop.c.
  */
 #ifndef WATCH_VIEW_H
 #define WATCH_VIEW_H
@@ -48,6 +47,13 @@ void watch_live_clear(FILE *out, struct watch_place *place);
 
 /* Runs until the job ends or a signal requests it; returns the exit status. */
 int watch_loop(const struct watch_options *o, struct watch_run *run, int signal_fd);
+
+/* Prints the summary of a run that has ended, and writes its report; -errno: part of it is missing,
+ * and the error was printed. The database is read only with the invoker's rights. */
+int watch_show_ended(const struct watch_options *o, const struct invoker *invoker, const char *db,
+		     int64_t run_id);
+/* CMD's exit status, unless it succeeded and its record is incomplete, which is said. */
+int watch_status(int status, bool failed);
 
 /* From here on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGWINCH arrive through the descriptor, and
  * SIGTSTP while there is a line; < 0: -errno. */

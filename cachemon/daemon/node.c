@@ -12,8 +12,10 @@
 #include "cachemon/base/text_builder.h"
 #include "cachemon/capture/map_memory.h"
 
-/* Between two samples, however many jobs root asks for. */
-#define HURRY_NS UINT64_C(250000000)
+/* Between two samples, however many jobs root asks for; and for users, as with the shortest
+ * interval of the settings. */
+#define HURRY_NS      UINT64_C(250000000)
+#define HURRY_USER_NS UINT64_C(1000000000)
 
 /* Ids of jobs: the slot in the low bits, and a number above, because slots are used again. */
 #define SLOT_BITS 8
@@ -47,6 +49,7 @@ static int open_probes(struct node *n, struct errtext *err)
 		.level = LEVEL_FULL,
 		.cgroup = true,
 		.births = n->o.births,
+		.trees = n->o.trees,
 		.sockets = true,
 		.vfs_calls = n->o.metrics && n->o.vfs == NODE_VFS_CALLS,
 		.vfs_functions = n->o.metrics && n->o.vfs == NODE_VFS_FUNCTIONS};
@@ -132,7 +135,8 @@ static int job_open(struct node *n, struct job *j, const struct mountinfo *mount
 
 	if (ledger_new(&limits, &j->ledger))
 		return errtext_set(err, -ENOMEM, "out of memory");
-	j->limits_memory = cgroup_limits_memory(mounts, &j->selector.cgroup);
+	j->limits_memory = j->selector.kind == SELECTED_CGROUP &&
+			   cgroup_limits_memory(mounts, &j->selector.cgroup);
 	/* Without it there are no facts of the machine. */
 	if (!machine_facts_new("", n->caps.page_size, &j->machine)) {
 		if (j->limits_memory)
@@ -174,6 +178,13 @@ static int apply(struct selector *s, const struct node_request *begin, struct er
 	return 0;
 }
 
+/* The next sample is at most this long after the last one. */
+static void hurry(struct node *n, uint64_t ns)
+{
+	if (!n->hurry_ns || ns < n->hurry_ns)
+		n->hurry_ns = ns;
+}
+
 static struct job *find_named(struct node *n, const char *name)
 {
 	for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
@@ -211,29 +222,64 @@ static void apply_announced(struct node *n, struct selector *s)
 		n->o.complain(n->o.context, s->text, why.text);
 }
 
+/* Takes the selector. */
+static int open_taken(struct node *n, struct selector *selector, const struct mountinfo *mounts,
+		      struct job *ret, struct errtext *err)
+{
+	*ret = (struct job){.selector = *selector};
+	memset(selector, 0, sizeof(*selector));
+	selector->cgroup.fd = -1;
+	return job_open(n, ret, mounts, err);
+}
+
+/* r: whether its slot was taken. */
+static int keep_job(struct node *n, struct job *j, uint32_t slot, int r, uint32_t *ret_id)
+{
+	if (r) {
+		node_job_free(j);
+		return r;
+	}
+	node_cost_job(n, j);
+	*ret_id = j->id = ++n->begun << SLOT_BITS | slot;
+	n->jobs[slot] = *j;
+	return 0;
+}
+
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id, struct errtext *err)
 {
-	struct job j = {.selector = *selector};
 	uint32_t slot = 0;
-	int r = job_open(n, &j, mounts, err);
+	struct job j;
+	int r = open_taken(n, selector, mounts, &j, err);
 
-	memset(selector, 0, sizeof(*selector));
-	selector->cgroup.fd = -1;
 	if (!r) {
 		clock_begin(&j);
 		r = sampler_slots_begin(n->sampler, cgroups, nr,
 					cgroup_populated(&j.selector.cgroup), &slot, err);
 	}
-	if (r) {
-		node_job_free(&j);
-		return r;
+	if (!r)
+		apply_announced(n, &j.selector);
+	return keep_job(n, &j, slot, r, ret_id);
+}
+
+int node_tree_begin(struct node *n, struct selector *selector, bool of_root,
+		    const struct mountinfo *mounts, uint32_t *ret_id, struct errtext *err)
+{
+	uint32_t slot = 0;
+	struct job j;
+	int r = open_taken(n, selector, mounts, &j, err);
+
+	if (!r) {
+		clock_begin(&j);
+		r = sampler_slots_begin_tree(n->sampler, j.selector.pid, of_root, &slot, err);
+		j.awaited = true;
 	}
-	apply_announced(n, &j.selector);
-	node_cost_job(n, &j);
-	*ret_id = j.id = ++n->begun << SLOT_BITS | slot;
-	n->jobs[slot] = j;
-	return 0;
+	return keep_job(n, &j, slot, r, ret_id);
+}
+
+bool node_trees_leave(const struct node *n)
+{
+	return n->plan.choices[ROLE_EXEC].state == PROBE_LIVE;
 }
 
 int node_births(struct node *n, birth_receive *receive, void *arg, struct birth_ring **ret)
@@ -279,19 +325,20 @@ bool node_end_named(struct node *n, const char *job)
 
 	if (j) {
 		node_job_end(n, j->id);
-		n->hurry = true;
+		hurry(n, HURRY_NS);
 	}
 	return j || announced;
 }
 
 void node_hurry(struct node *n, const char *job)
 {
-	n->hurry |= find_named(n, job) != NULL;
+	if (find_named(n, job))
+		hurry(n, HURRY_NS);
 }
 
 uint64_t node_due(const struct node *n)
 {
-	return n->hurry ? n->sampled_ns + HURRY_NS : UINT64_MAX;
+	return n->hurry_ns ? n->sampled_ns + n->hurry_ns : UINT64_MAX;
 }
 
 /* Between two intervals, in at most a tenth of the time. */
@@ -358,7 +405,7 @@ bool node_job_gone(const struct node *n, uint32_t id)
 {
 	const struct job *j = find_job(n, id);
 
-	return j && !cgroup_exists(&j->selector.cgroup);
+	return j && j->selector.kind == SELECTED_CGROUP && !cgroup_exists(&j->selector.cgroup);
 }
 
 bool node_pressed(struct node *n)
@@ -381,6 +428,48 @@ bool node_job(const struct node *n, size_t i, struct node_job *ret)
 	return false;
 }
 
+static struct job *find_ending(const struct node *n, uint32_t id)
+{
+	for (size_t i = 0; i < n->nr_ending; i++)
+		if (n->ending[i].id == id)
+			return &n->ending[i];
+	return NULL;
+}
+
+int64_t node_tree_written(const struct node *n, uint32_t id)
+{
+	const struct job *j = find_ending(n, id);
+
+	return j && j->finished ? store_run_id(j->store) : 0;
+}
+
+void node_tree_cancel(struct node *n, uint32_t id)
+{
+	struct job *j = &n->jobs[slot_of(id)];
+
+	node_job_end(n, id);
+	j->cancelled = j->id == id && !j->begun;
+	j->awaited = false;
+}
+
+void node_tree_end(struct node *n, uint32_t id)
+{
+	const struct job *j = find_job(n, id);
+
+	node_job_end(n, id);
+	if (j)
+		hurry(n, j->selector.uid ? HURRY_USER_NS : HURRY_NS);
+}
+
+void node_tree_forget(struct node *n, uint32_t id)
+{
+	struct job *j = find_ending(n, id) ?: &n->jobs[slot_of(id)];
+
+	node_job_end(n, id);
+	if (j->id == id)
+		j->awaited = false;
+}
+
 bool node_writes(const struct node *n, int64_t run_id)
 {
 	struct node_job job;
@@ -389,7 +478,8 @@ bool node_writes(const struct node *n, int64_t run_id)
 		if (job.run_id == run_id)
 			return true;
 	for (size_t i = 0; i < n->nr_ending; i++)
-		if (n->ending[i].begun && store_run_id(n->ending[i].store) == run_id)
+		if (n->ending[i].begun && !n->ending[i].finished &&
+		    store_run_id(n->ending[i].store) == run_id)
 			return true;
 	return false;
 }

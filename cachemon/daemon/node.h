@@ -24,6 +24,7 @@ struct node_options {
 	const char *db;
 	unsigned int jobs; /* at once; at most NODE_JOBS_MAX */
 	bool births;	   /* node_births() will be called */
+	bool trees;	   /* node_tree_begin() may be */
 	uint64_t interval_ns;
 	double budget;				  /* share of the CPU time of all jobs; 0: none */
 	const struct retention_policy *retention; /* NULL: all runs are kept */
@@ -54,6 +55,22 @@ void node_retain(struct node *n, const struct retention_policy *policy);
 int node_job_begin(struct node *n, struct selector *selector, const struct cgroup_ref *cgroups,
 		   size_t nr, const struct mountinfo *mounts, uint32_t *ret_id,
 		   struct errtext *err);
+/*
+ * The same for a command: a process and its later descendants, except in the cgroups of other jobs.
+ * of_root: otherwise a process that gains privileges by its program leaves the job.
+ */
+int node_tree_begin(struct node *n, struct selector *selector, bool of_root,
+		    const struct mountinfo *mounts, uint32_t *ret_id, struct errtext *err);
+/* Whether users' commands can be counted: a process that gains privileges is noticed. */
+bool node_trees_leave(const struct node *n);
+/* The run of a command whose end was asked for: 0 until its last rows are written. */
+int64_t node_tree_written(const struct node *n, uint32_t id);
+/* It has just begun, and nothing of it is written. */
+void node_tree_cancel(struct node *n, uint32_t id);
+/* It ends with the next sample, which is taken within a second. */
+void node_tree_end(struct node *n, uint32_t id);
+/* Ends it, unless it has ended, and forgets it. */
+void node_tree_forget(struct node *n, uint32_t id);
 /* The job has these cgroups now; populated: some of them may have had processes before. Does
  * nothing after the job's end. */
 int node_job_join(struct node *n, uint32_t id, const struct cgroup_ref *cgroups, size_t nr,
@@ -71,7 +88,7 @@ bool node_end_named(struct node *n, const char *job);
 /* The next sample is soon, if that job is watched. */
 void node_hurry(struct node *n, const char *job);
 /* When to take the next sample at the latest (CLOCK_MONOTONIC), because root ended a job or waits
- * for its sums; UINT64_MAX: neither. */
+ * for its sums, or a command ended; UINT64_MAX: none of these. */
 uint64_t node_due(const struct node *n);
 
 /* Times the programs when that is due; returns when to call it again (CLOCK_MONOTONIC). */

@@ -82,6 +82,16 @@ static int judge(struct node_reply *reply, struct errtext *err)
 	return e;
 }
 
+/* A daemon that refuses the connection has answered already. */
+static int say_until(const char *path, int fd, const char *request, uint64_t until_ns,
+		     struct errtext *err)
+{
+	if (!limit(fd, SO_SNDTIMEO, until_ns) &&
+	    (send(fd, request, strlen(request), MSG_NOSIGNAL) >= 0 || errno == EPIPE))
+		return 0;
+	return fail_at(err, -errno, path);
+}
+
 int node_client_send(const char *path, const char *request, unsigned int wait_ms, int *ret_fd,
 		     struct errtext *err)
 {
@@ -89,14 +99,11 @@ int node_client_send(const char *path, const char *request, unsigned int wait_ms
 	_cleanup_close_ int fd = -1;
 	int e = connect_to(path, until_ns, &fd, err);
 
-	if (e)
-		return e;
-	/* A daemon that refuses the connection has answered already. */
-	if (limit(fd, SO_SNDTIMEO, until_ns) ||
-	    (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE))
-		return fail_at(err, -errno, path);
-	*ret_fd = TAKE_FD(fd);
-	return 0;
+	if (!e)
+		e = say_until(path, fd, request, until_ns, err);
+	if (!e)
+		*ret_fd = TAKE_FD(fd);
+	return e;
 }
 
 static int hear_until(const char *path, int fd, uint64_t until_ns, struct node_reply *ret,
@@ -120,6 +127,16 @@ int node_client_receive(const char *path, int fd, struct node_reply *ret, struct
 
 	close(fd);
 	return e;
+}
+
+int node_client_talk(const char *path, int fd, const char *request, unsigned int wait_ms,
+		     struct node_reply *ret, struct errtext *err)
+{
+	uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * 1000000;
+	int e = request ? say_until(path, fd, request, until_ns, err) : 0;
+
+	ret->fd = -1;
+	return e ? e : hear_until(path, fd, until_ns, ret, err);
 }
 
 int node_client_ask(const char *path, const char *request, unsigned int wait_ms,

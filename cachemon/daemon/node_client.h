@@ -26,6 +26,9 @@ int node_client_ask(const char *path, const char *request, unsigned int wait_ms,
 int node_client_send(const char *path, const char *request, unsigned int wait_ms, int *ret_fd,
 		     struct errtext *err);
 int node_client_receive(const char *path, int fd, struct node_reply *ret, struct errtext *err);
+/* The same on a connection that the daemon keeps. request: NULL: only waits for an answer. */
+int node_client_talk(const char *path, int fd, const char *request, unsigned int wait_ms,
+		     struct node_reply *ret, struct errtext *err);
 /* Maps the rows of a snapshot, and closes fd in any case. The file must be sealed: its writer
  * cannot change it while it is read. */
 int node_client_map(int fd, struct db_image *ret, struct errtext *err);

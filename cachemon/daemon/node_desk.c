@@ -13,18 +13,35 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cachemon/access/process_user.h"
 #include "cachemon/base/clock.h"
+#include "cachemon/base/text_builder.h"
 #include "cachemon/daemon/node_server.h"
 #include "cachemon/daemon/snapshots.h"
 #include "cachemon/db/db_open.h"
 #include "cachemon/figures/counters.h"
 #include "cachemon/store/store_copy.h"
 
+/* Of users without privileges; other jobs need slots, too. */
+enum { WATCHES_OF_USER = 8, WATCHES_OF_USERS = 64 };
+
+#define WATCH_RETRY_NS UINT64_C(100000000)
+
+/* A command that is counted as long as its connection is open. */
+struct watch {
+	unsigned int place;
+	uint32_t job; /* of the node; 0: free */
+	uid_t uid;
+	bool done;	   /* its rows are due */
+	uint64_t retry_ns; /* not before this */
+};
+
 struct node_desk {
 	struct node *node;
 	const char *db;
 	struct snapshots *snapshots;
 	struct node_server *server;
+	struct watch watches[NODE_JOBS_MAX];
 };
 
 /* A job of the database: one that runs, or one that has ended. */
@@ -352,6 +369,182 @@ static void read_rows(struct node_desk *d, const struct node_peer *peer,
 				   clock_now_ns());
 }
 
+static struct watch *find_watch(struct node_desk *d, unsigned int place)
+{
+	for (size_t i = 0; i < NODE_JOBS_MAX; i++)
+		if (d->watches[i].job && d->watches[i].place == place)
+			return &d->watches[i];
+	return NULL;
+}
+
+/* A free entry, if the user may have another one. */
+static int take_watch(struct node_desk *d, uid_t uid, struct watch **ret, struct errtext *err)
+{
+	unsigned int own = 0, all = 0;
+
+	*ret = NULL;
+	for (size_t i = 0; i < NODE_JOBS_MAX; i++) {
+		struct watch *w = &d->watches[i];
+
+		if (!w->job)
+			*ret = w;
+		own += w->job && w->uid == uid;
+		all += w->job && w->uid;
+	}
+	if (uid && !node_trees_leave(d->node))
+		return errtext_set(err, -ENOTSUP,
+				   "this kernel does not show which programs give privileges, so "
+				   "only root's commands are counted");
+	if (uid && own >= WATCHES_OF_USER)
+		return errtext_set(err, -EBUSY,
+				   "%u commands of this user are counted already: no "
+				   "more at once",
+				   own);
+	if (!*ret || (uid && all >= WATCHES_OF_USERS))
+		return errtext_set(err, -EBUSY, "too many commands are counted; try again later");
+	return 0;
+}
+
+/* A command of that user, under the name that they gave it. 0 or -ENOMEM. */
+static int describe_command(const struct node_peer *peer, const struct node_request *q,
+			    struct selector *ret)
+{
+	struct selector s = {.kind = SELECTED_COMMAND,
+			     .identity.kind = "command",
+			     .cgroup.fd = -1,
+			     .pid = peer->pid,
+			     .uid = peer->uid};
+	int r = text_print(&s.text, "command: %s", q->command);
+
+	if (!r)
+		r = text_print(&s.name, "%s", q->name);
+	if (!r)
+		r = text_print(&s.identity.id, "%d", (int)peer->pid);
+	if (r)
+		selector_free(&s);
+	else
+		*ret = s;
+	return r;
+}
+
+/* Becomes a job, and is then checked: a process that has ended may have left its number to another
+ * one before. */
+static int begin_tree(struct node_desk *d, const struct node_peer *peer, struct selector *selector,
+		      uint32_t *ret_job, struct errtext *err)
+{
+	struct mountinfo mounts;
+	int r = mountinfo_read("/proc/self/mountinfo", &mounts);
+
+	if (r) {
+		selector_free(selector);
+		return errtext_set(err, r, "cannot read /proc/self/mountinfo: %s", strerror(-r));
+	}
+	r = node_tree_begin(d->node, selector, !peer->uid, &mounts, ret_job, err);
+	mountinfo_free(&mounts);
+	if (r || !peer->uid || process_user_is("/proc", peer->pid, peer->uid))
+		return r;
+	node_tree_cancel(d->node, *ret_job);
+	return errtext_set(err, -EPERM,
+			   "the process that asked is not only its user's: it has ended, or has "
+			   "privileges");
+}
+
+static int begin_watch(struct node_desk *d, const struct node_peer *peer,
+		       const struct node_request *q, struct watch *w, struct errtext *err)
+{
+	struct selector selector;
+	uint32_t job = 0;
+	int r;
+
+	if (peer->pid <= 0)
+		return errtext_set(err, -ESRCH,
+				   "the process is not in the pid namespace of the daemon");
+	r = describe_command(peer, q, &selector);
+	if (r)
+		return errtext_set(err, r, "out of memory");
+	r = begin_tree(d, peer, &selector, &job, err);
+	if (!r)
+		*w = (struct watch){.place = peer->place, .job = job, .uid = peer->uid};
+	return r;
+}
+
+static void watch_command(struct node_desk *d, const struct node_peer *peer,
+			  const struct node_request *q, struct node_answer *ret)
+{
+	struct errtext err;
+	struct watch *w;
+	int r = take_watch(d, peer->uid, &w, &err);
+
+	if (!r)
+		r = begin_watch(d, peer, q, w, &err);
+	ret->keep = !r;
+	if (r)
+		say_error(ret, err.text);
+	else
+		snprintf(ret->text, sizeof(ret->text), "{\"job\":\"command:%d\"}", (int)peer->pid);
+}
+
+static void finish_watch(struct node_desk *d, unsigned int place, struct node_answer *ret)
+{
+	struct watch *w = find_watch(d, place);
+
+	ret->keep = w && !w->done;
+	if (!ret->keep)
+		return;
+	w->done = true;
+	node_tree_end(d->node, w->job);
+}
+
+/* Its run ends too; what is written stays in the database of the node. */
+static void lose_watch(void *desk, unsigned int place)
+{
+	struct node_desk *d = desk;
+	struct watch *w = find_watch(d, place);
+
+	if (!w)
+		return;
+	node_tree_forget(d->node, w->job);
+	*w = (struct watch){.job = 0};
+}
+
+/* If the user has too many snapshots open, later. */
+static void give_rows(struct node_desk *d, struct watch *w, int64_t run_id, uint64_t now_ns)
+{
+	struct node_answer a = {.fd = -1};
+	struct errtext err;
+	uint64_t retry_s, cpu_ns;
+
+	if (snapshots_check(d->snapshots, w->uid, now_ns, &retry_s, &err)) {
+		w->retry_ns = now_ns + WATCH_RETRY_NS;
+		return;
+	}
+	if (copy_run(d, w->uid, run_id, -1, &a.fd, &cpu_ns, &err))
+		say_error(&a, err.text);
+	else
+		snprintf(a.text, sizeof(a.text), "{\"run\":%" PRId64 ",\"state\":\"complete\"}",
+			 run_id);
+	node_server_tell(d->server, w->place, &a);
+	node_tree_forget(d->node, w->job);
+	*w = (struct watch){.job = 0};
+}
+
+/* Returns when to call it again at the latest. The caller's loop goes round after each sample. */
+static uint64_t work_watches(struct node_desk *d)
+{
+	uint64_t now_ns = clock_now_ns(), due_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < NODE_JOBS_MAX; i++) {
+		struct watch *w = &d->watches[i];
+		int64_t run_id = w->job && w->done ? node_tree_written(d->node, w->job) : 0;
+
+		if (run_id && w->retry_ns <= now_ns)
+			give_rows(d, w, run_id, now_ns);
+		if (w->job && w->retry_ns > now_ns && w->retry_ns < due_ns)
+			due_ns = w->retry_ns;
+	}
+	return due_ns;
+}
+
 static void answer(void *desk, const struct node_peer *peer, const struct node_request *request,
 		   struct node_answer *ret)
 {
@@ -359,7 +552,11 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 	enum node_verb verb = request->verb;
 	bool of_root = verb == NODE_BEGIN || verb == NODE_END || verb == NODE_SAMPLE;
 
-	if (of_root && peer->uid)
+	if (verb == NODE_DONE)
+		finish_watch(d, peer->place, ret);
+	else if (peer->kept)
+		ret->keep = false;
+	else if (of_root && peer->uid)
 		say_error(ret, "only root may begin, sample and end jobs");
 	else if (verb == NODE_HELLO)
 		say_hello(ret);
@@ -367,6 +564,8 @@ static void answer(void *desk, const struct node_peer *peer, const struct node_r
 		begin_job(d, request, ret);
 	else if (verb == NODE_SAMPLE)
 		sample_job(d, peer, request->job, ret);
+	else if (verb == NODE_WATCH)
+		watch_command(d, peer, request, ret);
 	else if (verb == NODE_END)
 		end_job(d, request->job, ret);
 	else
@@ -406,7 +605,7 @@ static int find_group(const char *name, gid_t *ret, struct errtext *err)
 static int listen_at(struct node_desk *d, const struct node_config *config, struct errtext *err)
 {
 	struct node_server_config server = {
-		.path = config->socket.path, .answer = answer, .context = d};
+		.path = config->socket.path, .answer = answer, .gone = lose_watch, .context = d};
 	int r = find_group(config->socket.admin_group, &server.admin_group, err);
 
 	if (!r)
@@ -462,6 +661,10 @@ int node_desk_fd(const struct node_desk *d)
 
 uint64_t node_desk_work(struct node_desk *d)
 {
+	uint64_t due_ns, watches_ns;
+
 	node_server_work(d->server, clock_now_ns());
-	return node_server_due(d->server) ?: UINT64_MAX;
+	watches_ns = work_watches(d);
+	due_ns = node_server_due(d->server) ?: UINT64_MAX;
+	return due_ns < watches_ns ? due_ns : watches_ns;
 }

@@ -26,8 +26,11 @@ struct job {
 	uint64_t started_ns;	       /* CLOCK_REALTIME, the moment of start_ns */
 	uint64_t start_ns, last_ns;    /* CLOCK_MONOTONIC */
 	bool begun, last;
-	bool written; /* its end, if the batch succeeds */
+	bool written;  /* its end, if the batch succeeds */
+	bool finished; /* the batch did */
 	bool complained;
+	bool cancelled; /* nothing of it is written */
+	bool awaited;	/* kept after its end, until node_tree_forget() */
 	struct sample_shed shed[NODE_DETAILS];
 	size_t nr_shed;
 };
@@ -63,7 +66,7 @@ struct node {
 	struct announced *announced;
 	uint32_t begun; /* jobs so far */
 	uint64_t sampled_ns;
-	bool hurry; /* root ended a job */
+	uint64_t hurry_ns; /* somebody waits for a sample; 0: nobody does */
 	struct node_costs costs;
 };
 

@@ -9,9 +9,10 @@
 
 #include "cachemon/base/escape.h"
 
-enum field { F_JOB, F_NAME, F_PARTITION, F_UID, F_SINCE, F_NR };
+enum field { F_JOB, F_NAME, F_PARTITION, F_UID, F_SINCE, F_COMMAND, F_NR };
 
-static const char *const field_names[F_NR] = {"job", "name", "partition", "uid", "since"};
+static const char *const field_names[F_NR] = {"job", "name",  "partition",
+					      "uid", "since", "command"};
 
 #define BIT(f) (1U << (f))
 
@@ -27,17 +28,19 @@ static const struct {
 			BIT(F_JOB) | BIT(F_NAME) | BIT(F_PARTITION) | BIT(F_UID)},
 	[NODE_END] = {"end", BIT(F_JOB), BIT(F_JOB)},
 	[NODE_SAMPLE] = {"sample", BIT(F_JOB), BIT(F_JOB)},
+	[NODE_WATCH] = {"watch", BIT(F_NAME) | BIT(F_COMMAND), BIT(F_NAME) | BIT(F_COMMAND)},
+	[NODE_DONE] = {"done", 0, 0},
 };
 
 #define REJECT(...) errtext_set(err, -EINVAL, __VA_ARGS__)
 
 /* A name appears in the database and on terminals: valid text without control characters. */
-static bool is_name(const char *s)
+static bool is_name(const char *s, size_t max)
 {
 	size_t len = strlen(s);
 	uint32_t cp;
 
-	if (!len || len > NODE_NAME_MAX)
+	if (!len || len > max)
 		return false;
 	for (size_t n; len; s += n, len -= n) {
 		n = escape_decode(s, len, &cp);
@@ -47,13 +50,19 @@ static bool is_name(const char *s)
 	return true;
 }
 
+static int take_text(const cJSON *item, const char *field, char *to, size_t max,
+		     struct errtext *err)
+{
+	if (!cJSON_IsString(item) || !is_name(item->valuestring, max))
+		return REJECT("'%s' must be a text of 1 to %zu bytes", field, max);
+	strcpy(to, item->valuestring);
+	return 0;
+}
+
 static int take_name(const cJSON *item, const char *field, char to[NODE_NAME_MAX + 1],
 		     struct errtext *err)
 {
-	if (!cJSON_IsString(item) || !is_name(item->valuestring))
-		return REJECT("'%s' must be a text of 1 to 255 bytes", field);
-	strcpy(to, item->valuestring);
-	return 0;
+	return take_text(item, field, to, NODE_NAME_MAX, err);
 }
 
 static int take_job(const cJSON *item, char to[NODE_NAME_MAX + 1], struct errtext *err)
@@ -100,6 +109,8 @@ static int take_field(enum field f, const cJSON *item, struct node_request *q, s
 		return take_name(item, "partition", q->partition, err);
 	case F_UID:
 		return take_uid(item, &q->uid, err);
+	case F_COMMAND:
+		return take_text(item, "command", q->command, NODE_COMMAND_MAX, err);
 	case F_SINCE:
 	default:
 		return take_since(item, &q->since, err);
@@ -117,8 +128,8 @@ static int take_verb(const cJSON *root, struct node_request *q, struct errtext *
 			q->verb = i;
 			return 0;
 		}
-	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin, "
-		      "end and sample");
+	return REJECT("unknown request; there are hello, jobs, snapshot, totals, begin, end, "
+		      "sample, watch and done");
 }
 
 static int take_all(const cJSON *root, struct node_request *q, struct errtext *err)
@@ -141,8 +152,9 @@ static int take_all(const cJSON *root, struct node_request *q, struct errtext *e
 			e = take_field(f, i, q, err);
 		seen |= BIT(f);
 	}
-	if (!e && verbs[q->verb].needs & ~seen)
-		e = REJECT("this request needs 'job'");
+	for (int f = 0; f < F_NR && !e; f++)
+		if (verbs[q->verb].needs & ~seen & BIT(f))
+			e = REJECT("this request needs '%s'", field_names[f]);
 	return e;
 }
 
@@ -192,7 +204,8 @@ int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX +
 	bool ok = cJSON_AddStringToObject(root, "request", verbs[q->verb].name) &&
 		  add_text(root, field_names[F_JOB], q->job) &&
 		  add_text(root, field_names[F_NAME], q->name) &&
-		  add_text(root, field_names[F_PARTITION], q->partition);
+		  add_text(root, field_names[F_PARTITION], q->partition) &&
+		  add_text(root, field_names[F_COMMAND], q->command);
 	char since[24];
 
 	if (ok && q->uid >= 0)
@@ -215,10 +228,8 @@ void node_answer_error(const char *text, uint64_t retry_s, char ret[NODE_MESSAGE
 {
 	cJSON *root = cJSON_CreateObject();
 
-	if (retry_s)
-		cJSON_AddNumberToObject(root, "retry_s", (double)retry_s);
-
 	if (!cJSON_AddStringToObject(root, "error", text) ||
+	    (retry_s && !cJSON_AddNumberToObject(root, "retry_s", (double)retry_s)) ||
 	    !cJSON_PrintPreallocated(root, ret, NODE_MESSAGE_MAX + 1, false))
 		strcpy(ret, "{\"error\":\"out of memory\"}");
 	cJSON_Delete(root);

@@ -13,6 +13,12 @@
  *   {"request": "begin", "job": "slurm:14", "name": "train", "uid": 1000, "partition": "gpu"}
  *   {"request": "end", "job": "slurm:14"}
  *   {"request": "sample", "job": "slurm:14"}     its sums, of which newer ones come soon
+ *
+ * One conversation is longer: the process that connected becomes a job, for as long as the
+ * connection is open.
+ *
+ *   {"request": "watch", "name": "train", "command": "python3 train.py"}   counts it from now on
+ *   {"request": "done"}                          its command has ended: all of its rows
  */
 #ifndef NODE_PROTOCOL_H
 #define NODE_PROTOCOL_H
@@ -30,6 +36,7 @@ enum {
 	NODE_PROTOCOL = 1,	 /* version */
 	NODE_MESSAGE_MAX = 4096, /* bytes, in each direction */
 	NODE_NAME_MAX = 255,
+	NODE_COMMAND_MAX = 1024,
 };
 
 enum node_verb {
@@ -40,6 +47,8 @@ enum node_verb {
 	NODE_BEGIN,
 	NODE_END,
 	NODE_SAMPLE,
+	NODE_WATCH,
+	NODE_DONE,
 	NODE_VERB_NR
 };
 
@@ -48,6 +57,7 @@ struct node_request {
 	char job[NODE_NAME_MAX + 1]; /* KIND:NAME; "" if the verb has none */
 	/* of a job that begins; "", -1: not given */
 	char name[NODE_NAME_MAX + 1], partition[NODE_NAME_MAX + 1];
+	char command[NODE_COMMAND_MAX + 1]; /* for people */
 	int64_t uid;
 	int64_t since; /* an interval of a snapshot's job, or 0; -1: not given */
 };
@@ -61,7 +71,9 @@ int node_request_print(const struct node_request *q, char ret[NODE_MESSAGE_MAX +
 struct node_peer {
 	uid_t uid;
 	pid_t pid;
-	bool admin; /* root, or a member of the admin group */
+	bool admin;	    /* root, or a member of the admin group */
+	unsigned int place; /* of the connection, while it is open */
+	bool kept;	    /* it has had an answer already */
 };
 
 /* Whether they may see a job of that user; < 0: the job's user is unknown. */

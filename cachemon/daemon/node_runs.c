@@ -73,7 +73,7 @@ static void begin_run(struct node *n, struct job *j)
 {
 	struct errtext why;
 
-	if (!j->selector.text || j->begun)
+	if (!j->selector.text || j->begun || j->cancelled)
 		return;
 	/* Its processes came after the cgroup; that of a unit has become the unit's user since. */
 	if (j->selector.uid < 0 || (!j->selector.uid && of_kind(j, FIND_UNIT)))
@@ -125,6 +125,10 @@ static void take_ended(struct node *n)
 
 		if (!j->last)
 			continue;
+		if (j->cancelled) {
+			node_job_free(j);
+			continue;
+		}
 		if (n->nr_ending == ENDING_MAX ||
 		    vec_reserve(n->ending, n->max_ending, n->nr_ending + 1)) {
 			n->o.complain(n->o.context, j->selector.text,
@@ -142,10 +146,13 @@ static void forget_written(struct node *n)
 	size_t left = 0;
 
 	for (size_t i = 0; i < n->nr_ending; i++) {
-		if (n->ending[i].written)
-			node_job_free(&n->ending[i]);
+		struct job *j = &n->ending[i];
+
+		j->finished = j->written;
+		if (j->finished && !j->awaited)
+			node_job_free(j);
 		else
-			n->ending[left++] = n->ending[i];
+			n->ending[left++] = *j;
 	}
 	n->nr_ending = left;
 }
@@ -162,8 +169,11 @@ static int end_runs(struct node *n, struct errtext *err)
 	store_batch_begin(n->anchor);
 	for (size_t i = 0; i < n->nr_ending; i++) {
 		struct job *j = &n->ending[i];
-		int e = j->begun ? store_end(j->store, j->ledger, &(struct store_end){0}, &why) : 0;
+		int e;
 
+		if (j->finished)
+			continue;
+		e = j->begun ? store_end(j->store, j->ledger, &(struct store_end){0}, &why) : 0;
 		j->written = j->begun && !e;
 		if (j->begun)
 			complain(n, j, e, &why);
@@ -189,7 +199,7 @@ int runs_sample(struct node *n, bool last, struct errtext *err)
 	size_t nr, left = 0;
 	int taken, r, begun = begin_runs(n, err);
 
-	n->hurry = false;
+	n->hurry_ns = 0;
 	n->sampled_ns = clock_now_ns();
 	/* Events that were read count, even after an error. */
 	taken = sampler_slots_take(n->sampler, last, &samples, &nr, begun ? &why : err);
@@ -202,8 +212,9 @@ int runs_sample(struct node *n, bool last, struct errtext *err)
 		node_cost_take(n, j, &s);
 		j->last = samples[i].last || last;
 		left += !j->last;
-		node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger, &s,
-				  j->last);
+		if (j->selector.kind == SELECTED_CGROUP)
+			node_metrics_take(n->o.metrics, &n->plan, j->id, &j->selector, j->ledger,
+					  &s, j->last);
 		if (j->begun)
 			complain(n, j, store_write(j->store, j->ledger, &s, &why), &why);
 	}

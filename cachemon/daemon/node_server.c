@@ -32,7 +32,7 @@ struct place {
 	int fd; /* < 0: free */
 	struct node_peer peer;
 	struct user *user;
-	uint64_t due_ns;
+	uint64_t due_ns; /* unless it is kept */
 };
 
 struct node_server {
@@ -187,7 +187,8 @@ uint64_t node_server_due(const struct node_server *s)
 	uint64_t due = 0;
 
 	for (size_t i = 0; i < PLACES + PLACES_OF_ROOT; i++)
-		if (s->places[i].fd >= 0 && (!due || s->places[i].due_ns < due))
+		if (s->places[i].fd >= 0 && !s->places[i].peer.kept &&
+		    (!due || s->places[i].due_ns < due))
 			due = s->places[i].due_ns;
 	return due;
 }
@@ -259,11 +260,11 @@ static void send_answer(int to, const struct node_answer *a)
 	pass_fd_send(to, a->text, strlen(a->text), a->fd, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void refuse(int fd, const char *text)
+static void refuse(int fd, const char *text, uint64_t retry_s)
 {
 	struct node_answer a = {.fd = -1};
 
-	node_answer_error(text, 0, a.text);
+	node_answer_error(text, retry_s, a.text);
 	send_answer(fd, &a);
 }
 
@@ -281,60 +282,85 @@ static void turn_away(int fd, const char *text)
 	char byte;
 
 	recv(fd, &byte, 1, MSG_DONTWAIT);
-	refuse(fd, text);
+	refuse(fd, text, 0);
 	close(fd);
 }
 
-static void answer(struct node_server *s, const struct place *p, const char *text, size_t len)
+/* Whether the connection stays open. */
+static bool answer(struct node_server *s, const struct place *p, const char *text, size_t len)
 {
 	struct node_answer a = {.fd = -1};
 	struct node_request request;
 	struct errtext err;
 
 	if (node_request_parse(text, len, &request, &err)) {
-		refuse(p->fd, err.text);
-		return;
+		refuse(p->fd, err.text, 0);
+		return false;
 	}
 	s->config.answer(s->config.context, &p->peer, &request, &a);
 	if (*a.text)
 		send_answer(p->fd, &a);
 	if (a.fd >= 0)
 		close(a.fd);
+	return a.keep;
 }
 
-/* Without room for control data the kernel closes descriptors that a client passes. */
+/* Without room for control data the kernel closes descriptors that a client passes. A kept
+ * connection has one more request, so the limit of requests does not count it. */
 static void hear(struct node_server *s, struct place *p, uint64_t now_ns)
 {
 	char text[NODE_MESSAGE_MAX + 1];
 	struct iovec v = {text, sizeof(text)};
 	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
 	ssize_t n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	bool keep = false;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0 && p->peer.uid && !may_ask(p->user, now_ns))
-		refuse(p->fd, "too many requests of this user; try again in a second");
+	if (n > 0 && p->peer.uid && !p->peer.kept && !may_ask(p->user, now_ns))
+		refuse(p->fd, "too many requests of this user; try again in a second", 1);
 	else if (n > 0 && m.msg_flags & MSG_CTRUNC)
-		refuse(p->fd, "a request has no descriptors");
+		refuse(p->fd, "a request has no descriptors", 0);
 	else if (n > 0)
-		answer(s, p, text, (size_t)n);
+		keep = answer(s, p, text, (size_t)n);
+	if (!keep && p->peer.kept)
+		s->config.gone(s->config.context, p->peer.place);
+	if (keep)
+		p->peer.kept = true;
+	else
+		close_place(p);
+}
+
+void node_server_tell(struct node_server *s, unsigned int place, const struct node_answer *a)
+{
+	struct place *p = &s->places[place];
+
+	send_answer(p->fd, a);
+	if (a->fd >= 0)
+		close(a->fd);
 	close_place(p);
 }
 
 static const char too_many[] = "too many connections; try again in a second";
 
 /* The place that has been silent for the longest time; if its request has arrived by now, it is
- * answered. One user with the ids of subuid(5) can fill all places, and clients speak at once. */
+ * answered. One user with the ids of subuid(5) can fill all places, and clients speak at once.
+ * NULL: it is kept now. */
 static struct place *take_oldest(struct node_server *s, uint64_t now_ns)
 {
-	struct place *oldest = &s->places[0];
+	struct place *oldest = NULL;
 
-	for (size_t i = 1; i < PLACES; i++)
-		if (s->places[i].due_ns < oldest->due_ns)
+	for (size_t i = 0; i < PLACES; i++)
+		if (!s->places[i].peer.kept && (!oldest || s->places[i].due_ns < oldest->due_ns))
 			oldest = &s->places[i];
+	if (!oldest)
+		return NULL;
 	hear(s, oldest, now_ns);
-	if (oldest->fd >= 0)
-		refuse(oldest->fd, too_many);
+	if (oldest->fd < 0)
+		return oldest;
+	if (oldest->peer.kept)
+		return NULL;
+	refuse(oldest->fd, too_many, 0);
 	close_place(oldest);
 	return oldest;
 }
@@ -354,6 +380,7 @@ static void take_connection(struct node_server *s, int fd, uint64_t now_ns)
 		turn_away(fd, too_many);
 		return;
 	}
+	peer.place = (unsigned int)(p - s->places);
 	*p = (struct place){.fd = fd, .peer = peer, .user = u, .due_ns = now_ns + SPEAK_NS};
 	u->connections++;
 }
@@ -385,6 +412,7 @@ void node_server_work(struct node_server *s, uint64_t now_ns)
 			hear(s, &s->places[at], now_ns);
 	}
 	for (size_t i = 0; i < PLACES + PLACES_OF_ROOT; i++)
-		if (s->places[i].fd >= 0 && s->places[i].due_ns <= now_ns)
+		if (s->places[i].fd >= 0 && !s->places[i].peer.kept &&
+		    s->places[i].due_ns <= now_ns)
 			close_place(&s->places[i]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon's side of the users' socket: accepts, reads one request, sends one answer, closes.
+ * The daemon's side of the users' socket: accepts, reads one request, sends one answer, closes. A
+ * connection is kept for one more request and its answer if the first answer says so.
  * Never waits for a client. Owns the limits for each user: connections, requests a second, and the
  * time to speak. For the caller's loop it is one descriptor and one time.
  */
@@ -18,6 +19,7 @@ enum {
 struct node_answer {
 	char text[NODE_MESSAGE_MAX + 1]; /* JSON; "": closes without an answer */
 	int fd;				 /* passed to the client and closed here; < 0: none */
+	bool keep; /* the connection stays open, until node_server_tell() or gone() */
 };
 
 /* Fills *ret, which is empty, in a short time. */
@@ -28,6 +30,8 @@ struct node_server_config {
 	const char *path;
 	gid_t admin_group; /* (gid_t)-1: root alone */
 	node_answer_fn *answer;
+	/* A kept connection was closed by its client, or broke the protocol. */
+	void (*gone)(void *context, unsigned int place);
 	void *context;
 };
 
@@ -39,6 +43,8 @@ int node_server_new(const struct node_server_config *c, struct node_server **ret
 		    struct errtext *err);
 /* The group that sees all jobs. */
 void node_server_admit(struct node_server *s, gid_t admin_group);
+/* The last answer of a kept connection, which it closes; descriptors as in node_answer. */
+void node_server_tell(struct node_server *s, unsigned int place, const struct node_answer *a);
 /* Removes the socket too. */
 void node_server_free(struct node_server *s);
 

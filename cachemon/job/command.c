@@ -7,10 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "cachemon/job/command_exec.h"
 #include "cachemon/base/cleanup.h"
+#include "cachemon/base/pass_fd.h"
 #include "cachemon/base/process.h"
 
 #ifndef P_PIDFD
@@ -20,8 +23,9 @@
 struct command {
 	pid_t pid;
 	int pidfd;
-	int socket; /* to the waiting child; -1 after the go-ahead */
-	int status; /* -1: not reaped */
+	int socket;  /* to the waiting child; -1 after the go-ahead */
+	int meeting; /* as command_meeting() */
+	int status;  /* -1: not reaped */
 	char *name;
 	char *user; /* NULL: same user as cachemon */
 };
@@ -31,7 +35,10 @@ enum stage { STAGE_IDENTITY, STAGE_READY, STAGE_EXEC };
 struct message {
 	int stage;
 	int err;
+	int meeting; /* ready: 0 and a descriptor, or -errno */
 };
+
+enum { MEETING_S = 10 };
 
 static int receive_message(int fd, void *data, size_t len)
 {
@@ -73,8 +80,32 @@ static void child_reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void __attribute__((noreturn))
-child_run(int fd, char *const argv[], char *const env[], const struct invoker *inv)
+static int meet_at(const char *path)
+{
+	const struct timeval wait = {.tv_sec = MEETING_S};
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(a.sun_path, path);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) ||
+	    connect(fd, (const struct sockaddr *)&a, sizeof(a)))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+/* It waits now, as the invoker. */
+static int send_ready(int fd, const char *meet)
+{
+	_cleanup_close_ int meeting = meet ? meet_at(meet) : -ENOENT;
+	const struct message m = {.stage = STAGE_READY, .meeting = meeting < 0 ? meeting : 0};
+
+	return pass_fd_send(fd, &m, sizeof(m), meeting < 0 ? -1 : meeting, MSG_NOSIGNAL);
+}
+
+static void __attribute__((noreturn)) child_run(int fd, char *const argv[], char *const env[],
+						const struct invoker *inv, const char *meet)
 {
 	struct message m = {.stage = STAGE_IDENTITY};
 	char go;
@@ -85,8 +116,7 @@ child_run(int fd, char *const argv[], char *const env[], const struct invoker *i
 		send_message(fd, &m, sizeof(m));
 		_exit(COMMAND_FAILED);
 	}
-	m.stage = STAGE_READY;
-	send_message(fd, &m, sizeof(m));
+	send_ready(fd, meet);
 	/* End of file: cachemon has ended or given up, so CMD must not run unwatched. */
 	if (receive_message(fd, &go, 1) != 1)
 		_exit(COMMAND_FAILED);
@@ -118,7 +148,7 @@ static int keep_child_status(void)
 }
 
 static int fork_child(struct command *c, char *const argv[], const struct invoker *inv,
-		      const char *variable)
+		      const char *variable, const char *meet)
 {
 	int sockets[2], err;
 	char **env = NULL;
@@ -138,7 +168,7 @@ static int fork_child(struct command *c, char *const argv[], const struct invoke
 	c->pid = fork();
 	if (c->pid == 0) {
 		close(sockets[0]);
-		child_run(sockets[1], argv, env, inv);
+		child_run(sockets[1], argv, env, inv, meet);
 	}
 	err = c->pid < 0 ? -errno : 0;
 	sigprocmask(SIG_SETMASK, &saved, NULL);
@@ -172,8 +202,12 @@ static int reap_child(struct command *c, int flags)
 static int wait_ready(struct command *c, struct errtext *err)
 {
 	struct message m = {.err = 0};
-	int n = receive_message(c->socket, &m, sizeof(m));
+	int fd = -1, n;
 
+	do {
+		n = (int)pass_fd_receive(c->socket, &m, sizeof(m), 0, &fd);
+	} while (n == -EINTR);
+	c->meeting = fd >= 0 ? fd : m.meeting;
 	if (n < 0)
 		return errtext_set(err, n, "cannot read from the process that starts '%s': %s",
 				   c->name, strerror(-n));
@@ -199,14 +233,14 @@ static int name_user(const struct invoker *inv, char **ret_user)
 }
 
 int command_prepare(char *const argv[], const struct invoker *inv, const char *variable,
-		    struct command **ret, struct errtext *err)
+		    const char *meet, struct command **ret, struct errtext *err)
 {
 	struct command *c = calloc(1, sizeof(*c));
 	int e = -ENOMEM;
 
 	if (!c)
 		return e;
-	c->pidfd = c->socket = c->status = -1;
+	c->pidfd = c->socket = c->status = c->meeting = -1;
 	c->name = strdup(argv[0]);
 	if (!c->name)
 		goto out;
@@ -214,7 +248,7 @@ int command_prepare(char *const argv[], const struct invoker *inv, const char *v
 		goto out;
 	e = keep_child_status();
 	if (!e)
-		e = fork_child(c, argv, inv, variable);
+		e = fork_child(c, argv, inv, variable, meet);
 	if (!e) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 		e = c->pidfd < 0 ? -errno : 0;
@@ -274,6 +308,14 @@ int command_go(struct command *c, struct errtext *err)
 			   c->status - 128, c->name);
 }
 
+int command_meeting(struct command *c)
+{
+	int fd = c->meeting;
+
+	c->meeting = -1;
+	return fd;
+}
+
 pid_t command_pid(const struct command *c)
 {
 	return c->pid;
@@ -313,6 +355,8 @@ void command_free(struct command *c)
 		close(c->socket);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
+	if (c->meeting >= 0)
+		close(c->meeting);
 	free(c->name);
 	free(c->user);
 	free(c);

@@ -22,10 +22,14 @@ struct command;
  * variable: "NAME=value" for its environment, or NULL. Forks the child and waits until it is the
  * invoker, with its signals unblocked and at their defaults (except HUP, INT, QUIT and XFSZ that
  * the caller had ignored, as nohup does). Resets an ignored SIGCHLD here too, because the exit
- * status would be lost.
+ * status would be lost. meet: a Unix socket of packets to which the child connects, so that
+ * its owner knows the process from the kernel; or NULL.
  */
 int command_prepare(char *const argv[], const struct invoker *inv, const char *variable,
-		    struct command **ret, struct errtext *err);
+		    const char *meet, struct command **ret, struct errtext *err);
+
+/* The child's connection, which the caller closes; or -errno of connecting it. */
+int command_meeting(struct command *c);
 
 /*
  * Runs it. 0: CMD is executing. Otherwise CMD has not run, command_reap() returns the exit status

@@ -263,6 +263,8 @@ static const char *not_asked(const struct probe_plan *plan, enum probe_role role
 		return "not requested: the job is not a cgroup";
 	if ((role == ROLE_CGROUP_MKDIR || role == ROLE_CGROUP_RMDIR) && !request->births)
 		return "not requested: further jobs are not watched";
+	if (role == ROLE_EXEC && !request->trees)
+		return "not requested: no process trees of users are watched";
 	if ((role == ROLE_SOCKET_SEND || role == ROLE_SOCKET_RECEIVE) && !request->sockets)
 		return "not requested: one job is watched";
 	if (role == ROLE_VFS_CALLS && !request->vfs_calls)

@@ -21,6 +21,7 @@ struct plan_request {
 	bool advice_calls; /* see every advice call, not only its effects */
 	bool cgroup;	   /* the job is a cgroup, which tasks join and leave */
 	bool births;	   /* cgroups that are made may be further jobs */
+	bool trees;	   /* process trees of users may be further jobs */
 	bool sockets;	   /* count bytes of the network: many jobs only */
 	/* Count calls of files and directories, many jobs only: */
 	bool vfs_calls;	    /* at the end of all system calls of the machine */

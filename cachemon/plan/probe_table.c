@@ -147,6 +147,7 @@ static const struct probe_candidate own[] = {
 	   "void(unsigned long,pt_regs*,unsigned long)"),
 	TP(ROLE_CGROUP_MKDIR, "cgroup_mkdir", "cgroup_mkdir_tp", "void(cgroup*,char*)"),
 	TP(ROLE_CGROUP_RMDIR, "cgroup_rmdir", "cgroup_rmdir_tp", "void(cgroup*,char*)"),
+	TP(ROLE_EXEC, "sched_process_exec", "exec_tp", "void(task_struct*,pid_t,linux_binprm*)"),
 	TP(ROLE_SOCKET_SEND, "sock_send_length", "sock_send_tp", "void(sock*,int,int)"),
 	TP(ROLE_SOCKET_RECEIVE, "sock_recv_length", "sock_recv_tp", "void(sock*,int,int)"),
 	TP(ROLE_VFS_CALLS, "sys_exit", "vfs_call_tp", "void(pt_regs*,long)"),

@@ -60,6 +60,7 @@
 	X(FAULT_ADDRESS, fault_address, "the mapping in which a traced fault occurred")            \
 	X(CGROUP_MKDIR, cgroup_mkdir, "new jobs (falls back to searching for them)")               \
 	X(CGROUP_RMDIR, cgroup_rmdir, "the end of jobs (falls back to searching for them)")        \
+	X(EXEC, exec, "commands of users without privileges (they are not counted)")               \
 	X(SOCKET_SEND, socket_send, "bytes that each job sent over the network")                   \
 	X(SOCKET_RECEIVE, socket_receive, "bytes that each job received over the network")         \
 	X(VFS_CALLS, vfs_calls, "calls of files and directories by system call")                   \

@@ -39,6 +39,8 @@ struct retention_choice retention_choose(const struct retention_policy *p,
 	if (f->oldest.id &&
 	    (is_too_large(p, f) || (p->age_ns && is_due(&f->oldest, p->age_ns, f->now_ns))))
 		return (struct retention_choice){RETENTION_DELETE, f->oldest.id};
+	if (f->surplus)
+		return (struct retention_choice){RETENTION_DELETE, f->surplus};
 	if (is_due(&f->quarters, p->quarters_ns, f->now_ns))
 		return (struct retention_choice){RETENTION_QUARTERS, f->quarters.id};
 	if (is_due(&f->minutes, p->minutes_ns, f->now_ns))

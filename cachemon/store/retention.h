@@ -28,6 +28,10 @@ struct retention_policy {
 	uint64_t minutes_ns, quarters_ns; /* the age at which rows of an ended run are merged */
 };
 
+/* Users choose how many of their commands a daemon counts, so no number of them may take the room
+ * of other runs; and they have the rows already. */
+enum { RETENTION_COMMANDS = 16 };
+
 enum retention_act {
 	RETENTION_NOTHING,
 	RETENTION_DELETE,
@@ -43,9 +47,10 @@ struct retention_run {
 
 struct retention_facts {
 	uint64_t now_ns;
-	uint64_t used_bytes;	       /* pages of the database that hold rows */
-	int64_t deleting;	       /* a run that is partly deleted; 0: none */
-	struct retention_run oldest;   /* ended first */
+	uint64_t used_bytes;	     /* pages of the database that hold rows */
+	int64_t deleting;	     /* a run that is partly deleted; 0: none */
+	struct retention_run oldest; /* ended first */
+	int64_t surplus; /* a user's command with RETENTION_COMMANDS newer ones; 0: none */
 	struct retention_run minutes;  /* the first that is not merged to minutes */
 	struct retention_run quarters; /* to quarters of an hour */
 };

@@ -67,6 +67,21 @@ static struct retention_run find_ended(sqlite3 *db, const struct retention_run *
 	return run;
 }
 
+/* A watch of its own has no external id. */
+static int find_surplus(sqlite3 *db, int64_t *ret)
+{
+	char sql[400];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT id FROM (SELECT r.id, r.state, row_number() OVER (PARTITION BY j.uid "
+		 "ORDER BY r.started_ns + r.duration_ns DESC, r.id DESC) AS newer FROM job j "
+		 "JOIN run r ON r.id = j.run_id WHERE j.slot = 1 AND j.kind = 'command' AND "
+		 "j.external_id IS NOT NULL) WHERE newer > %d AND state <> 'open' "
+		 "ORDER BY newer DESC LIMIT 1",
+		 RETENTION_COMMANDS);
+	return rows_first(db, sql, ret);
+}
+
 static int read_facts(const struct retention *r, sqlite3 *db, struct retention_facts *f)
 {
 	static const struct retention_run none;
@@ -81,7 +96,7 @@ static int read_facts(const struct retention *r, sqlite3 *db, struct retention_f
 	f->oldest = find_ended(db, &none, &rc);
 	f->minutes = find_ended(db, &r->minutes.after, &rc);
 	f->quarters = find_ended(db, &r->quarters.after, &rc);
-	return rc;
+	return rc ? rc : find_surplus(db, &f->surplus);
 }
 
 /* First the timeline, a part of it at a time; then the run with its sums, which the ledger

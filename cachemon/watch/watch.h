@@ -26,6 +26,7 @@ struct watch_options {
 	enum selector_request request;
 	const char *selector;
 	enum watch_level level;
+	bool level_given;
 	double max_overhead; /* share of the job's CPU time, 0..1 */
 	bool overhead_given;
 	bool advice_calls;
@@ -38,7 +39,9 @@ struct watch_options {
 	const char *metrics_file; /* NULL: none */
 	const char *rules;	  /* of a site, for the report; NULL: the usual places alone */
 	uint64_t block_entries, row_entries; /* 0: by memory */
-	char **command;			     /* NULL: none */
+	const char *socket; /* of the daemon that is to count the command; NULL: the usual one */
+	bool own;	    /* by a collector of its own */
+	char **command;	    /* NULL: none */
 };
 
 struct watch_run;

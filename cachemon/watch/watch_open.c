@@ -229,7 +229,7 @@ static int prepare_command(struct watch_run *run, struct errtext *err)
 	else
 		snprintf(variable, sizeof(variable), "%s=%s", MARKS_VARIABLE,
 			 marks_path(run->marks));
-	return command_prepare(run->o->command, &run->invoker, run->marks ? variable : NULL,
+	return command_prepare(run->o->command, &run->invoker, run->marks ? variable : NULL, NULL,
 			       &run->command, err);
 }
 

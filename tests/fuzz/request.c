@@ -8,12 +8,12 @@
 #include "cachemon/base/escape.h"
 #include "cachemon/daemon/node_protocol.h"
 
-static void check_name(const char *s)
+static void check_name(const char *s, size_t max)
 {
 	size_t len = strlen(s);
 	uint32_t cp;
 
-	MUST(len <= NODE_NAME_MAX);
+	MUST(len <= max);
 	for (size_t n; len; s += n, len -= n) {
 		n = escape_decode(s, len, &cp);
 		MUST(n && !escape_is_unsafe(cp));
@@ -36,11 +36,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	MUST(size <= NODE_MESSAGE_MAX && q.verb < NODE_VERB_NR);
 	MUST(q.uid >= -1 && q.uid < UINT32_MAX);
-	MUST(!*q.job == (q.verb == NODE_HELLO || q.verb == NODE_JOBS));
+	MUST(!*q.job == (q.verb == NODE_HELLO || q.verb == NODE_JOBS || q.verb == NODE_WATCH ||
+			 q.verb == NODE_DONE));
 	MUST(!*q.job || strchr(q.job, ':'));
-	MUST(q.verb == NODE_BEGIN || (!*q.name && !*q.partition && q.uid == -1));
-	check_name(q.job);
-	check_name(q.name);
-	check_name(q.partition);
+	MUST(q.verb == NODE_BEGIN || (!*q.partition && q.uid == -1));
+	MUST(q.verb == NODE_BEGIN || !*q.name == (q.verb != NODE_WATCH));
+	MUST(!*q.command == (q.verb != NODE_WATCH));
+	check_name(q.job, NODE_NAME_MAX);
+	check_name(q.name, NODE_NAME_MAX);
+	check_name(q.partition, NODE_NAME_MAX);
+	check_name(q.command, NODE_COMMAND_MAX);
 	return 0;
 }

@@ -44,7 +44,7 @@ static inline struct command *prepare(const char *const argv[], const struct inv
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	assert_true(saved >= 0 && fcntl(saved, F_SETFD, FD_CLOEXEC) == 0);
 	assert_true(dup2(out[1], STDOUT_FILENO) >= 0);
-	e = command_prepare((char *const *)argv, inv, NULL, &c, &err);
+	e = command_prepare((char *const *)argv, inv, NULL, NULL, &c, &err);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
 	close(out[1]);

@@ -8,6 +8,9 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "run_command.h"
@@ -116,7 +119,8 @@ static int orphan(const char *script, bool go)
 		char *const argv[] = {"sh", "-c", (char *)script, NULL};
 		struct command *c;
 
-		if (command_prepare(argv, &self, NULL, &c, NULL) || (go && command_go(c, NULL)))
+		if (command_prepare(argv, &self, NULL, NULL, &c, NULL) ||
+		    (go && command_go(c, NULL)))
 			_exit(1);
 		cmd = command_pid(c);
 		/* The parent must have the pidfd of the command before this process dies. */
@@ -288,6 +292,57 @@ static void as_the_invoker(void **state)
 	}
 }
 
+/* The kernel says that the held process connected, and that it is its user's; what is executed has
+ * no descriptor of the connection. */
+static void meets(void **state)
+{
+	gid_t groups[] = {65534};
+	struct invoker nobody = {65534, 65534, "nobody", "/", "/bin/sh", groups, 1, true};
+	char *const argv[] = {"sh", "-c", "ls -l /proc/self/fd | grep -c socket: | grep -qx 0",
+			      NULL};
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	char dir[] = "/tmp/cachemon-test-XXXXXX", got[8];
+	const bool root = !geteuid();
+	struct command *c = NULL;
+	struct errtext err;
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	int fd, from;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s/socket", dir);
+	if (command_prepare(argv, root ? &nobody : &self, NULL, a.sun_path, &c, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(command_meeting(c), -ENOENT);
+	command_free(c);
+	assert_int_equal(bind(listener, (const struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(chmod(a.sun_path, 0666), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	if (command_prepare(argv, root ? &nobody : &self, NULL, a.sun_path, &c, &err))
+		fail_msg("%s", err.text);
+	fd = command_meeting(c);
+	assert_true(fd >= 0);
+	from = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_int_equal(getsockopt(from, SOL_SOCKET, SO_PEERCRED, &cred, &len), 0);
+	assert_int_equal(cred.pid, command_pid(c));
+	assert_int_equal(cred.uid, root ? 65534 : getuid());
+	assert_int_equal(send(fd, "x", 1, 0), 1);
+	assert_int_equal(recv(from, got, sizeof(got), 0), 1);
+	assert_int_equal(command_go(c, &err), 0);
+	assert_int_equal(ended_status(c), 0);
+	assert_int_equal(recv(from, got, sizeof(got), MSG_DONTWAIT),
+			 -1); /* it is open here alone */
+	close(fd);
+	assert_int_equal(recv(from, got, sizeof(got), 0), 0);
+	close(from);
+	close(listener);
+	command_free(c);
+	unlink(a.sun_path);
+	rmdir(dir);
+}
+
 static void cannot_become(void **state)
 {
 	gid_t groups[] = {65534};
@@ -300,7 +355,7 @@ static void cannot_become(void **state)
 		print_message("SKIP: cannot give up root for a while\n");
 		skip();
 	}
-	assert_int_equal(command_prepare(argv, &inv, NULL, &c, &err), -EPERM);
+	assert_int_equal(command_prepare(argv, &inv, NULL, NULL, &c, &err), -EPERM);
 	assert_null(c);
 	assert_string_equal(err.text, "cannot become user nobody to run 'true': "
 				      "Operation not permitted");
@@ -316,9 +371,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(statuses),	   cmocka_unit_test(not_before_go),
 		cmocka_unit_test(freed_before_go), cmocka_unit_test(killed_before_go),
-		cmocka_unit_test(watcher_killed),  cmocka_unit_test(signals_reset),
-		cmocka_unit_test(descriptors),	   cmocka_unit_test(same_group),
-		cmocka_unit_test(as_the_invoker),  cmocka_unit_test(cannot_become),
+		cmocka_unit_test(meets),	   cmocka_unit_test(watcher_killed),
+		cmocka_unit_test(signals_reset),   cmocka_unit_test(descriptors),
+		cmocka_unit_test(same_group),	   cmocka_unit_test(as_the_invoker),
+		cmocka_unit_test(cannot_become),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

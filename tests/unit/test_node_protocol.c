@@ -72,6 +72,16 @@ static void test_requests(void **state)
 	assert_int_equal(q.verb, NODE_END);
 	good("{\"request\": \"sample\", \"job\": \"slurm:14\"}", &q);
 	assert_int_equal(q.verb, NODE_SAMPLE);
+	good("{\"request\": \"watch\", \"name\": \"train\", \"command\": \"python3 -c 'x' "
+	     "\\u00e4\"}",
+	     &q);
+	assert_int_equal(q.verb, NODE_WATCH);
+	assert_string_equal(q.name, "train");
+	assert_string_equal(q.command, "python3 -c 'x' \xc3\xa4");
+	assert_string_equal(q.job, "");
+	good("{\"request\": \"done\"}", &q);
+	assert_int_equal(q.verb, NODE_DONE);
+	assert_string_equal(q.command, "");
 }
 
 /* A client's request means to the daemon what the client meant. */
@@ -81,20 +91,35 @@ static void test_printed(void **state)
 	char text[NODE_MESSAGE_MAX + 1];
 
 	for (q.verb = 0; q.verb < NODE_VERB_NR; q.verb++) {
-		strcpy(q.job, q.verb == NODE_HELLO || q.verb == NODE_JOBS ? "" : "slurm:14");
+		bool names = q.verb == NODE_WATCH;
+		bool none =
+			names || q.verb == NODE_HELLO || q.verb == NODE_JOBS || q.verb == NODE_DONE;
+
+		strcpy(q.job, none ? "" : "slurm:14");
+		strcpy(q.name, names ? "train" : "");
+		strcpy(q.command, names ? "python3 train.py" : "");
 		assert_int_equal(node_request_print(&q, text), 0);
 		good(text, &got);
 		assert_int_equal(got.verb, q.verb);
 		assert_string_equal(got.job, q.job);
+		assert_string_equal(got.name, q.name);
+		assert_string_equal(got.command, q.command);
 		assert_int_equal(got.uid, -1);
 		assert_int_equal(got.since, -1);
 	}
-	q.verb = NODE_SNAPSHOT;
+	q = (struct node_request){.verb = NODE_SNAPSHOT, .job = "slurm:14", .uid = -1};
 	q.since = (INT64_C(1) << 53) - 1;
 	assert_int_equal(node_request_print(&q, text), 0);
 	good(text, &got);
 	assert_int_equal(got.since, q.since);
-	q.verb = NODE_BEGIN;
+	q = (struct node_request){.verb = NODE_WATCH, .uid = -1, .since = -1};
+	memset(q.name, '"', NODE_NAME_MAX);
+	memset(q.command, '\\', NODE_COMMAND_MAX);
+	assert_int_equal(node_request_print(&q, text), 0);
+	good(text, &got);
+	assert_string_equal(got.name, q.name);
+	assert_string_equal(got.command, q.command);
+	q = (struct node_request){.verb = NODE_BEGIN, .since = -1};
 	q.uid = UINT32_MAX - 1;
 	memset(q.job, '"', NODE_NAME_MAX); /* two bytes each */
 	q.job[1] = ':';
@@ -122,8 +147,9 @@ static void test_wrong_shapes(void **state)
 	bad("{}", "a request has a text 'request'");
 	bad("{\"request\": 1}", "a request has a text 'request'");
 	bad("{\"Request\": \"hello\"}", "a request has a text 'request'");
-	bad("{\"request\": \"stop\"}",
-	    "unknown request; there are hello, jobs, snapshot, totals, begin, end and sample");
+	bad("{\"request\": \"stop\"}", "unknown request; there are hello, jobs, snapshot, totals, "
+				       "begin, end, sample, watch and "
+				       "done");
 }
 
 static void test_wrong_keys(void **state)
@@ -139,14 +165,28 @@ static void test_wrong_keys(void **state)
 	bad("{\"request\": \"totals\", \"job\": \"a:b\", \"since\": 1}",
 	    "unknown key 'since' in this request");
 	bad("{\"request\": \"begin\", \"name\": \"x\"}", "this request needs 'job'");
+	bad("{\"request\": \"watch\", \"name\": \"x\"}", "this request needs 'command'");
+	bad("{\"request\": \"watch\", \"command\": \"x\"}", "this request needs 'name'");
+	bad("{\"request\": \"watch\", \"name\": \"x\", \"command\": \"x\", \"pid\": 1}",
+	    "unknown key 'pid' in this request");
+	bad("{\"request\": \"watch\", \"name\": \"x\", \"command\": \"x\", \"uid\": 0}",
+	    "unknown key 'uid' in this request");
+	bad("{\"request\": \"done\", \"job\": \"a:b\"}", "unknown key 'job' in this request");
+	bad("{\"request\": \"end\", \"job\": \"a:b\", \"command\": \"x\"}",
+	    "unknown key 'command' in this request");
 }
 
 static void test_wrong_values(void **state)
 {
 	static const char name[] = "'job' must be a text of 1 to 255 bytes";
+	static const char command[] = "'command' must be a text of 1 to 1024 bytes";
 	static const char since[] = "'since' must be the number of an interval";
-	char text[1024];
+	char text[2048];
 
+	bad("{\"request\": \"watch\", \"name\": \"x\", \"command\": \"a\\u001b[2J\"}", command);
+	snprintf(text, sizeof(text),
+		 "{\"request\": \"watch\", \"name\": \"x\", \"command\": \"%01025d\"}", 0);
+	bad(text, command);
 	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": -1}", since);
 	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": 0.5}", since);
 	bad("{\"request\": \"snapshot\", \"job\": \"a:b\", \"since\": 1e300}", since);

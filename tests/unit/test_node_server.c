@@ -38,7 +38,10 @@ struct world {
 	int answered;
 	struct node_peer peer; /* of the last request */
 	struct node_request request;
-	int fd; /* given with the next answer */
+	int fd;	   /* given with the next answer */
+	bool keep; /* the connection of the next answer */
+	int gone;  /* kept connections that ended */
+	unsigned int gone_place;
 	struct errtext err;
 };
 
@@ -53,12 +56,25 @@ static void answer(void *context, const struct node_peer *peer, const struct nod
 	strcpy(ret->text, "{\"ok\":true}");
 	ret->fd = w->fd;
 	w->fd = -1;
+	ret->keep = w->keep;
+	w->keep = false;
+}
+
+static void gone(void *context, unsigned int place)
+{
+	struct world *w = context;
+
+	w->gone++;
+	w->gone_place = place;
 }
 
 static struct node_server_config config(struct world *w)
 {
-	return (struct node_server_config){
-		.path = w->path, .admin_group = ADMINS, .answer = answer, .context = w};
+	return (struct node_server_config){.path = w->path,
+					   .admin_group = ADMINS,
+					   .answer = answer,
+					   .gone = gone,
+					   .context = w};
 }
 
 static int setup(void **state)
@@ -326,6 +342,99 @@ static void test_rate(void **state)
 	ask(w, ALICE, HELLO, slow);
 }
 
+/* It is silent as long as it likes, has one more request, and is answered later. */
+static void test_kept(void **state)
+{
+	struct node_answer last = {.text = "{\"last\":true}", .fd = -1};
+	struct world *w = *state;
+	unsigned int place;
+	int fd;
+
+	need_root();
+	fd = connect_as(w, ALICE);
+	w->keep = true;
+	say(fd, HELLO);
+	work(w);
+	work(w);
+	expect(fd, "{\"ok\":true}");
+	assert_false(w->peer.kept);
+	place = w->peer.place;
+	assert_int_equal(node_server_due(w->server), 0);
+	w->now += 3600 * 1000 * MS;
+	work(w);
+	assert_null(heard(fd));
+	for (int i = 0; i < NODE_RATE; i++)
+		ask(w, ALICE, HELLO, "ok");
+	w->keep = true; /* the limit of requests is reached */
+	say(fd, HELLO);
+	work(w);
+	assert_true(w->peer.kept);
+	assert_int_equal(w->peer.place, place);
+	expect(fd, "{\"ok\":true}");
+	node_server_tell(w->server, place, &last);
+	expect(fd, "{\"last\":true}");
+	expect(fd, "");
+	assert_int_equal(w->gone, 0);
+	close(fd);
+}
+
+/* By its client, by an invalid request, and by an answer that does not keep it. */
+static void test_kept_ends(void **state)
+{
+	struct world *w = *state;
+
+	need_root();
+	for (int how = 0; how < 3; how++) {
+		int fd = connect_as(w, BOB);
+
+		w->keep = true;
+		say(fd, HELLO);
+		work(w);
+		work(w);
+		expect(fd, "{\"ok\":true}");
+		assert_int_equal(w->gone, how);
+		if (how == 1)
+			say(fd, "nonsense");
+		else if (how == 2)
+			say(fd, HELLO);
+		else
+			close(fd);
+		work(w);
+		assert_int_equal(w->gone, how + 1);
+		assert_int_equal(w->gone_place, w->peer.place);
+		if (!how)
+			continue;
+		expect(fd, how == 1 ? "error" : "ok");
+		expect(fd, "");
+		close(fd);
+	}
+}
+
+/* A user's kept connections count among those of the user. */
+static void test_many_kept(void **state)
+{
+	struct world *w = *state;
+	int fds[NODE_CONNECTIONS];
+
+	need_root();
+	for (int i = 0; i < NODE_CONNECTIONS; i++) {
+		fds[i] = connect_as(w, ALICE);
+		w->keep = true;
+		say(fds[i], HELLO);
+		work(w);
+		work(w);
+		expect(fds[i], "{\"ok\":true}");
+		w->now += 1000 * MS;
+	}
+	ask(w, ALICE, HELLO, "{\"error\":\"too many connections of this user;");
+	ask(w, BOB, HELLO, "{\"ok\":true}");
+	for (int i = 0; i < NODE_CONNECTIONS; i++)
+		close(fds[i]);
+	work(w);
+	assert_int_equal(w->gone, NODE_CONNECTIONS);
+	ask(w, ALICE, HELLO, "{\"ok\":true}");
+}
+
 /* Many users, or one with the ids of subuid(5), fill all places: the oldest silent ones give way,
  * and a request that has arrived is answered. */
 static void test_many_users(void **state)
@@ -552,6 +661,9 @@ int main(void)
 		SERVER_TEST(test_silence),
 		SERVER_TEST(test_many_connections),
 		SERVER_TEST(test_rate),
+		SERVER_TEST(test_kept),
+		SERVER_TEST(test_kept_ends),
+		SERVER_TEST(test_many_kept),
 		SERVER_TEST(test_many_users),
 		SERVER_TEST(test_users_come_and_go),
 		SERVER_TEST(test_closed_in_the_middle),

@@ -75,7 +75,8 @@ static bool by_trampoline(const struct probe_choice *c)
  * Otherwise kprobes are used, or the role is absent with that reason. */
 static void test_plans(void **state)
 {
-	static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+	static const struct plan_request all = {LEVEL_FULL, true, true, true,
+						true,	    true, true, true};
 	struct fake_root root;
 	struct kernel_caps caps;
 	struct probe_plan plan;

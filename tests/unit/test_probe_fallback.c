@@ -4,7 +4,7 @@
 #include "plan_invent.h"
 
 static const struct plan_request full = {.level = LEVEL_FULL};
-static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true, true};
 
 /* With one hook missing: which groups are lost, and whether a run is refused. */
 static const struct {
@@ -53,6 +53,7 @@ static const struct {
 	{ROLE_FAULT_ADDRESS, 0, true},
 	{ROLE_CGROUP_MKDIR, 0, true},
 	{ROLE_CGROUP_RMDIR, 0, true},
+	{ROLE_EXEC, 0, true},
 	{ROLE_SOCKET_SEND, 0, true},
 	{ROLE_SOCKET_RECEIVE, 0, true},
 	{ROLE_VFS_CALLS, 0, true},

@@ -8,7 +8,7 @@
 #include "build_name.h"
 #include "plan_kernels.h"
 
-static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true, true};
 
 static void write_plan(FILE *f, const struct probe_plan *plan)
 {

@@ -9,7 +9,7 @@
 #include "btf_mutant.h"
 #include "build_name.h"
 
-static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true, true};
 
 struct world {
 	struct fake_root root;

@@ -6,7 +6,7 @@
 #include <linux/capability.h>
 
 static const struct plan_request full = {.level = LEVEL_FULL};
-static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true, true};
 
 static void test_whole_kernel(void **state)
 {

@@ -62,6 +62,10 @@ static void test_choice(void **state)
 		  .quarters = {3, NOW - 11 * HOUR_NS}},
 		 RETENTION_DELETE,
 		 3},
+		/* a user's commands, whatever their age */
+		{{.now_ns = NOW, .oldest = {3, NOW}, .surplus = 5, .quarters = {3, START_NS}},
+		 RETENTION_DELETE,
+		 5},
 		/* the clock was set back */
 		{{.now_ns = NOW, .oldest = {7, NOW + HOUR_NS}, .minutes = {7, NOW + HOUR_NS}},
 		 RETENTION_NOTHING,
@@ -193,6 +197,54 @@ static void begin_job(struct node *n, struct job *j, uint64_t length)
 	assert_int_equal(ledger_new(NULL, &j->l), 0);
 	ok(n, store_open_beside(n->file, &j->st, &n->err));
 	ok(n, store_begin(j->st, &run, &n->err));
+}
+
+static void end_at_once(struct node *n, const struct store_identity *identity)
+{
+	struct store_run run = test_run();
+	struct job j = {.length = 1};
+
+	run.started_ns = now_ns(n);
+	run.jobs[JOB_WATCHED].identity = identity;
+	assert_int_equal(ledger_new(NULL, &j.l), 0);
+	ok(n, store_open_beside(n->file, &j.st, &n->err));
+	ok(n, store_begin(j.st, &run, &n->err));
+	end_job(n, &j);
+	n->now++;
+}
+
+/* The newest commands of each user stay, and all other runs. */
+static void test_commands(void **state)
+{
+	static const struct store_identity kinds[] = {
+		{.kind = "command", .external_id = "7", .uid = 1000},
+		{.kind = "command", .external_id = "7", .uid = 1001},
+		{.kind = "command", .uid = 1000},
+		{.kind = "slurm", .external_id = "7", .uid = 1000},
+	};
+	static const int64_t kept[] = {RETENTION_COMMANDS, 3, 20, 20};
+	struct node *n = *state;
+	char sql[256];
+
+	open_node(n, &(struct retention_policy){.minutes_ns = HOUR_NS, .quarters_ns = HOUR_NS});
+	for (int i = 0; i < 20; i++)
+		for (int k = 0; k < 4; k++)
+			if (k != 1 || i < 3)
+				end_at_once(n, &kinds[k]);
+	ok(n, retention_work(n->retention, n->file, now_ns(n), UINT64_MAX, &n->err));
+	for (int k = 0; k < 4; k++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM job WHERE slot = 1 AND kind = '%s' AND uid = %d AND "
+			 "external_id IS %s",
+			 kinds[k].kind, (int)kinds[k].uid, kinds[k].external_id ? "'7'" : "NULL");
+		assert_int_equal(ask(n->scratch.db, sql), kept[k]);
+	}
+	assert_int_equal(ask(n->scratch.db,
+			     "SELECT min(run_id) FROM job WHERE external_id = '7' AND "
+			     "kind = 'command' AND uid = 1000"),
+			 ask(n->scratch.db, "SELECT run_id FROM job WHERE external_id = '7' AND "
+					    "kind = 'command' AND uid = 1000 ORDER BY run_id DESC "
+					    "LIMIT 1 OFFSET 15"));
 }
 
 static void write_job(struct node *n, struct job *j, struct test_sample *t)
@@ -532,6 +584,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_no_limits),
+		cmocka_unit_test_setup_teardown(test_commands, setup, teardown),
 		cmocka_unit_test(test_clock),
 		NODE_TEST(test_merging_an_ended_run),
 		NODE_TEST(test_merging_goes_on_after_a_restart),

@@ -16,7 +16,8 @@ struct world {
 
 static int setup(void **state)
 {
-	static const struct plan_request all = {LEVEL_FULL, true, true, true, true, true, true};
+	static const struct plan_request all = {LEVEL_FULL, true, true, true,
+						true,	    true, true, true};
 	static char *argv[] = {"cp", "a", "b", NULL};
 	struct world *w = calloc(1, sizeof(*w));
 
