@@ -12,7 +12,7 @@
  */
 #define vec_reserve(array, room, need)                                                             \
 	({                                                                                         \
-		void *grown_ = vec_grown((array), &(room), (need), sizeof(*(array)));              \
+		void *grown_ = vec_grown((array), &(room), (need), sizeof(typeof(*(array))));      \
 		if (grown_)                                                                        \
 			(array) = grown_;                                                          \
 		grown_ ? 0 : -ENOMEM;                                                              \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a node to a fleet: the CPU time, memory and bytes of a merge, and of the report of a job over
-many nodes, in databases made here whose sums are known."""
+"""From a node to a fleet: the CPU time, memory and bytes of a merge, and of the report of a job
+over many nodes, in databases made here whose sums are known."""
 
 import contextlib
 import json
@@ -58,7 +58,7 @@ def read_bytes(node, number):
 
 
 def nodes_of(case, count, numbers):
-    """Databases of that many nodes with the same jobs: copies of one, under other names and with other sums."""
+    """Databases of that many nodes with the same jobs: copies of one, with other names and sums."""
     first = Node(case.path("node0000.db"), "node0000")
     for number in numbers:
         job_of(first, number)

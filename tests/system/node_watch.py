@@ -91,7 +91,7 @@ def finish(process, status=0, given=None):
 
 
 def links_to_programs(pid):
-    """Descriptors of kernel programs, maps and links, without the switch by which the daemon times them."""
+    """Descriptors of programs, maps and links, without the switch by which the daemon times them."""
     kinds = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
