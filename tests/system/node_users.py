@@ -384,7 +384,7 @@ def waits_as_long_as_it_is_told(world, stack):
             connection.send(json.dumps(answer).encode())
     check(asked[1] - asked[0] >= 2, f"asks again after {asked[1] - asked[0]:.2f} s")
     equal("words", command.communicate(timeout=20)[1],
-          f"cachemon: too many rows were asked for; waiting 2 s\ncachemon: {ABSENT}\n")
+          f"cachemon: too many rows were copied; waiting 2 s\ncachemon: {ABSENT}\n")
     equal("status", command.returncode, 1)
 
 
