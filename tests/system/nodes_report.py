@@ -169,6 +169,12 @@ def not_measured(world, _):
     equal("sum of counters", data["totals"]["stall_ns"], None)
     text = world.run("report", out, "--job", "slurm:42")
     check(re.search(r"Not in the figures of waited, because it was not measured:\s+node01\.", text), "not named in text")
+    check("# the node that waited most" in world.run("report", out, "--job", "slurm:42", "--format", "md"), "no node to look at")
+    with contextlib.closing(sqlite3.connect(out)) as db:
+        db.execute("UPDATE job SET stall_ns = NULL")
+        db.commit()
+    text = world.run("report", out, "--job", "slurm:42", "--format", "md")
+    check("# the node that took longest" in text and "waited most" not in text, "a wait that was not measured")
 
 
 @part.case

@@ -340,17 +340,18 @@ static void put_head(struct doc *d, const struct nodes_model *m)
 	doc_put_facts(d, &t);
 }
 
-/* The node to look at first: the one that waited most. */
+/* The node to look at first: the one that waited most, or took longest if no wait was measured. */
 static void put_command(struct doc *d, const struct nodes_model *m)
 {
-	enum nodes_figure f = m->spreads[NODES_STALL_NS].nr ? NODES_STALL_NS : NODES_WALL_NS;
+	bool waited = m->spreads[NODES_STALL_NS].nr;
+	enum nodes_figure f = waited ? NODES_STALL_NS : NODES_WALL_NS;
 	const struct nodes_node *n = &m->nodes[m->spreads[f].max];
 	_cleanup_free_ char *word = NULL, *text = NULL;
 
 	if ((m->db && quote_word(m->db, &word)) ||
-	    text_print(&text,
-		       "cachemon report%s%s --run %" PRId64 "  # the node that waited most\n",
-		       word ? " --db " : "", word ?: "", m->runs[n->first + n->nr_runs - 1].id))
+	    text_print(&text, "cachemon report%s%s --run %" PRId64 "  # the node that %s\n",
+		       word ? " --db " : "", word ?: "", m->runs[n->first + n->nr_runs - 1].id,
+		       waited ? "waited most" : "took longest"))
 		d->failed = true;
 	else
 		doc_code(d, "shell", text);
