@@ -178,6 +178,19 @@ def not_measured(world, _):
 
 
 @part.case
+def lower_bounds_are_said(world, _):
+    """Of a node whose programs had no room for the state of some tasks."""
+    paths = fleet(world)
+    out = world.merged(paths)
+    said = "on 1 of 7 nodes events were lost"
+    check(said not in world.run("report", out, "--job", "slurm:42"), "a loss that did not happen")
+    with contextlib.closing(sqlite3.connect(out)) as db:
+        db.execute("UPDATE run SET loss_state_drops = 3 WHERE host = 'node02'")
+        db.commit()
+    check(said in " ".join(world.run("report", out, "--job", "slurm:42").split()), "no word about losses")
+
+
+@part.case
 def few_nodes(world, _):
     """Below five nodes, none stands out."""
     paths = fleet(world, nodes=4)
