@@ -205,8 +205,13 @@ void redact_public(struct redact *r, const char *text)
 		r->texts[r->nr_texts++] = copy;
 }
 
-/* The largest alias number, far above the number of names in any report. */
-enum { DIGITS_MAX = 7 };
+enum { ALIAS_MAX = 32 };
+
+/* "<KIND-N>"; returns its length. */
+static size_t alias_of(const struct name *n, char ret[ALIAS_MAX])
+{
+	return (size_t)snprintf(ret, ALIAS_MAX, "<%s-%u>", kinds[n->kind], n->number);
+}
 
 /* Whether a name looks like an alias; no other name may get that alias. */
 static bool is_taken(const struct redact *r, const char *alias)
@@ -218,58 +223,40 @@ static bool is_taken(const struct redact *r, const char *alias)
 }
 
 /* The next number of its kind, skipping taken ones. */
-static void give_number(struct redact *r, uint32_t name)
+static void give_number(struct redact *r, struct name *n)
 {
-	struct name *n = &r->names[name];
+	char alias[ALIAS_MAX];
 
-	while (!n->number) {
-		uint32_t number = ++r->numbers[n->kind];
-		char alias[32];
-
-		snprintf(alias, sizeof(alias), "<%s-%u>", kinds[n->kind], number);
-		n->number = is_taken(r, alias) ? 0 : number;
-	}
-}
-
-/* "<KIND-N>" at the start of text. */
-static size_t parse_alias(const char *text, enum name_kind *ret_kind, size_t *ret_number)
-{
-	for (int i = 0; i < NAME_NR && *text == '<'; i++) {
-		size_t at = strlen(kinds[i]) + 2, digits;
-
-		if (strncmp(text + 1, kinds[i], at - 2) != 0 || text[at - 1] != '-')
-			continue;
-		digits = strspn(text + at, "0123456789");
-		if (!digits || digits > DIGITS_MAX || text[at] == '0' || text[at + digits] != '>')
-			return 0;
-		*ret_kind = (enum name_kind)i;
-		*ret_number = strtoul(text + at, NULL, 10);
-		return at + digits + 1;
-	}
-	return 0;
+	if (n->number)
+		return;
+	do {
+		n->number = ++r->numbers[n->kind];
+		alias_of(n, alias);
+	} while (is_taken(r, alias));
 }
 
 /* The name of the alias at the start of text, and the alias's length, with a kept ending;
  * NO_NAME: none. */
 static uint32_t alias_at(const struct redact *r, const char *text, size_t len, size_t *ret_len)
 {
-	enum name_kind kind = NAME_NR;
-	size_t number = 0, used = parse_alias(text, &kind, &number);
-	uint32_t name = 0;
-	const struct name *n;
+	size_t most = len < ALIAS_MAX ? len : ALIAS_MAX;
+	const char *dash = *text == '<' ? memchr(text, '-', most) : NULL;
+	unsigned long number = dash ? strtoul(dash + 1, NULL, 10) : 0;
 
-	if (!used || used > len || number > r->numbers[kind])
-		return NO_NAME;
-	while (name < r->nr && (r->names[name].kind != kind || r->names[name].number != number))
-		name++;
-	if (name == r->nr)
-		return NO_NAME;
-	n = &r->names[name];
-	if (len - used >= n->ending &&
-	    !memcmp(text + used, n->text + n->len - n->ending, n->ending))
-		used += n->ending;
-	*ret_len = used;
-	return name;
+	for (uint32_t name = 0; number && name < r->nr; name++) {
+		const struct name *n = &r->names[name];
+		char alias[ALIAS_MAX];
+		size_t used = n->number == number ? alias_of(n, alias) : SIZE_MAX;
+
+		if (used > len || memcmp(text, alias, used) != 0)
+			continue;
+		if (len - used >= n->ending &&
+		    !memcmp(text + used, n->text + n->len - n->ending, n->ending))
+			used += n->ending;
+		*ret_len = used;
+		return name;
+	}
+	return NO_NAME;
 }
 
 /* Whether a path component goes on at `at`. */
@@ -376,7 +363,8 @@ static uint32_t take_name(struct redact *r, const char *text, size_t len, size_t
 /* whole: its path; a file's own name is shorter. */
 static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 {
-	const struct name *n = &r->names[name];
+	struct name *n = &r->names[name];
+	char alias[ALIAS_MAX];
 
 	if (whole && n->directory != NO_NAME) {
 		put_alias(r, n->directory, true, out);
@@ -384,8 +372,8 @@ static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 	} else if (whole) {
 		fwrite(n->text, 1, n->base, out);
 	}
-	give_number(r, name);
-	fprintf(out, "<%s-%u>", kinds[n->kind], n->number);
+	give_number(r, n);
+	fwrite(alias, 1, alias_of(n, alias), out);
 	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
 }
 

@@ -20,12 +20,15 @@ static void decide(struct node_budget *b)
 	double cost = b->cost;
 
 	for (int d = 0; d < NODE_DETAILS && cost > b->share; d++) {
-		if (b->shed[d] || w->detail_ns[d] <= 0)
+		if (w->detail_ns[d] <= 0)
+			continue;
+		/* Given up already: after the window, or during it. */
+		cost -= w->detail_ns[d] / w->jobs_cpu_ns;
+		if (b->shed[d])
 			continue;
 		b->shed[d] = true;
 		b->of_cpu[d] = w->detail_ns[d] / w->jobs_cpu_ns;
 		b->of_time[d] = w->detail_ns[d] / w->time_ns;
-		cost -= b->of_cpu[d];
 	}
 	if (b->cost > b->share)
 		return;

@@ -195,6 +195,24 @@ static int kind_prefix(enum find_kind kind, const char *value, char **ret)
 		      : text_print(ret, "%s", "");
 }
 
+int selector_add_names(struct selector *s)
+{
+	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
+	int e = s->identity.job_name ? quote_word(s->identity.job_name, &name) : 0;
+
+	if (!e && s->identity.partition)
+		e = quote_word(s->identity.partition, &partition);
+	if (!e)
+		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
+			       partition ? ", partition: " : "", partition ?: "");
+	if (e)
+		return e;
+	free(s->text);
+	s->text = text;
+	text = NULL;
+	return 0;
+}
+
 /* value: as it was given. Takes ownership of ref, also on failure. */
 static int select_cgroup(const struct selector_places *places, struct cgroup_ref *ref,
 			 enum find_kind kind, const char *value, struct selector *ret,
@@ -263,6 +281,8 @@ int selector_of_cgroups(const struct selector_places *places, enum find_kind kin
 	ret->name = NULL;
 	ret->identity.job_name = strdup(name);
 	e = ret->identity.job_name ? quote_word(name, &ret->name) : -ENOMEM;
+	if (!e)
+		e = selector_add_names(ret);
 	if (!e)
 		return 0;
 	selector_free(ret);
@@ -366,6 +386,8 @@ static int resolve_container_name(const struct selector_places *places, const ch
 static int resolve_name(const struct selector_places *places, const char *value,
 			struct selector *ret, struct errtext *err)
 {
+	_cleanup_free_ char *searched = cgroup_searched(places->mounts);
+	const char *where = searched && *searched ? searched : "any cgroup mount";
 	unsigned int named =
 		1U << FIND_UNIT | 1U << FIND_CONTAINER | 1U << FIND_VM | 1U << FIND_LAST;
 	bool number = *value && !value[strspn(value, "0123456789")];
@@ -376,15 +398,17 @@ static int resolve_name(const struct selector_places *places, const char *value,
 	if (e != -ENOENT)
 		return e;
 	if (number)
-		return errtext_set(err, e,
-				   "no job '%s': no systemd unit, container or cgroup has this "
-				   "name; for a process or a Slurm job, give pid:%s or slurm:%s",
-				   value, value, value);
-	return errtext_set(err, e,
-			   "no job '%s': no systemd unit, container, virtual machine or cgroup has "
-			   "that name; say what it is (pid:N, slurm:ID, pod:NAMESPACE/NAME, "
-			   "cgroup:PATH), or give a command after --",
-			   value);
+		return errtext_set(
+			err, e,
+			"no job '%s': no systemd unit, container or cgroup below %s has "
+			"this name; for a process or a Slurm job, give pid:%s or slurm:%s",
+			value, where, value, value);
+	return errtext_set(
+		err, e,
+		"no job '%s': no systemd unit, container, virtual machine or cgroup below %s "
+		"has that name; say what it is (pid:N, slurm:ID, pod:NAMESPACE/NAME, "
+		"cgroup:PATH), or give a command after --",
+		value, where);
 }
 
 int selector_refuse_kind(const struct selector_places *places, const char *what, const char *value,
@@ -415,11 +439,33 @@ static int resolve_vm(const struct selector_places *places, const char *value, s
 		       : e;
 }
 
+/* The name of a container or pod given by its id, if a file of this machine has one. */
+static int add_known_name(const struct selector_places *places, enum find_kind kind,
+			  struct selector *s, struct errtext *err)
+{
+	char id[FIND_NAME_MAX];
+	enum find_kind found;
+	int e;
+
+	if (!find_classify(s->cgroup.path, &found, id) || found != kind)
+		return 0;
+	e = (kind == FIND_POD ? job_names_of_pod : job_names_of_container)(places->root ?: "", id,
+									   &s->identity.job_name);
+	if (!e)
+		e = selector_add_names(s);
+	if (!e)
+		return 0;
+	selector_free(s);
+	return errtext_set(err, e, "%s: %s", id, strerror(-e));
+}
+
 static int resolve_container(const struct selector_places *places, const char *value,
 			     struct selector *ret, struct errtext *err)
 {
 	int e = selector_found(places, 1U << FIND_CONTAINER, value, ret, err);
 
+	if (!e)
+		return add_known_name(places, FIND_CONTAINER, ret, err);
 	if (e == -ENOENT)
 		e = resolve_container_name(places, value, ret, err);
 	if (e != -ENOENT)
@@ -436,6 +482,8 @@ static int resolve_pod(const struct selector_places *places, const char *value,
 	struct job_names names = {0};
 	int e = selector_found(places, 1U << FIND_POD, value, ret, err);
 
+	if (!e)
+		return add_known_name(places, FIND_POD, ret, err);
 	if (e == -ENOENT && job_names_pods(places->root ?: "", value, &names))
 		e = errtext_set(err, -ENOMEM, "out of memory");
 	else if (e == -ENOENT)

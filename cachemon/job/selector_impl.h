@@ -15,6 +15,10 @@ int selector_found(const struct selector_places *places, unsigned int kinds, con
 int selector_refuse_kind(const struct selector_places *places, const char *what, const char *value,
 			 const char *more, struct errtext *err);
 
+/* Adds the names of the identity to its text: "…, uid: 7" -> "…, uid: 7, name: train, partition:
+ * batch". 0 or -ENOMEM. */
+int selector_add_names(struct selector *s);
+
 /* /proc of another pid namespace has other numbers than kill(1) and a shell's $!. */
 int selector_refuse_other_pids(const struct selector_places *places, struct errtext *err);
 

@@ -36,25 +36,6 @@ static bool has_hint(pid_t pid, void *arg)
 	return true;
 }
 
-/* "…, uid: 7" -> "…, uid: 7, name: train, partition: batch". */
-static int add_hint(struct selector *s)
-{
-	_cleanup_free_ char *name = NULL, *partition = NULL, *text = NULL;
-	int e = s->identity.job_name ? quote_word(s->identity.job_name, &name) : 0;
-
-	if (!e && s->identity.partition)
-		e = quote_word(s->identity.partition, &partition);
-	if (!e)
-		e = text_print(&text, "%s%s%s%s%s", s->text, name ? ", name: " : "", name ?: "",
-			       partition ? ", partition: " : "", partition ?: "");
-	if (e)
-		return e;
-	free(s->text);
-	s->text = text;
-	text = NULL;
-	return 0;
-}
-
 /* "12.batch" -> 12, batch. */
 static int identify(struct selector_identity *identity, const char *value)
 {
@@ -171,7 +152,7 @@ int selector_slurm(const struct selector_places *places, const char *value, stru
 		for (size_t i = 0; !e && i < s.nr_tgids && !has_hint(s.tgids[i], &hint); i++)
 			;
 	if (!e)
-		e = add_hint(&s);
+		e = selector_add_names(&s);
 	if (!e)
 		e = name_slurm_job(&s, value);
 	if (e) {

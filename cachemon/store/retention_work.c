@@ -67,7 +67,8 @@ static struct retention_run find_ended(sqlite3 *db, const struct retention_run *
 	return run;
 }
 
-/* A watch of its own has no external id. */
+/* A watch of its own has no external id. Root may end more commands in one interval than are kept,
+ * and their rows are given after it. */
 static int find_surplus(sqlite3 *db, int64_t *ret)
 {
 	char sql[400];
@@ -76,7 +77,7 @@ static int find_surplus(sqlite3 *db, int64_t *ret)
 		 "SELECT id FROM (SELECT r.id, r.state, row_number() OVER (PARTITION BY j.uid "
 		 "ORDER BY r.started_ns + r.duration_ns DESC, r.id DESC) AS newer FROM job j "
 		 "JOIN run r ON r.id = j.run_id WHERE j.slot = 1 AND j.kind = 'command' AND "
-		 "j.external_id IS NOT NULL) WHERE newer > %d AND state <> 'open' "
+		 "j.external_id IS NOT NULL AND j.uid <> 0) WHERE newer > %d AND state <> 'open' "
 		 "ORDER BY newer DESC LIMIT 1",
 		 RETENTION_COMMANDS);
 	return rows_first(db, sql, ret);

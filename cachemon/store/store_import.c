@@ -12,21 +12,26 @@
 
 #define TABLES "main.sqlite_schema m WHERE m.type = 'table' AND m.name NOT GLOB 'sqlite_*'"
 
-/* The number that is added to those of each table. */
+/* The number that is added to those of each table. Rows may still name a file that has gone, so a
+ * table with a sequence goes on with it. */
 static const char moves[] =
-	"SELECT format('INSERT INTO temp.move SELECT %Q, coalesce((SELECT max(id) FROM "
-	"main.\"%w\"), "
-	"0) + 1 - coalesce((SELECT min(id) FROM came.\"%w\"), 1)', m.name, m.name, m.name) "
-	"FROM " TABLES " AND EXISTS (SELECT 1 FROM pragma_table_info(m.name) "
+	"SELECT format('INSERT INTO temp.move SELECT %Q, coalesce((SELECT seq FROM "
+	"main.sqlite_sequence WHERE name = %Q), (SELECT max(id) FROM main.\"%w\"), "
+	"0) + 1 - coalesce((SELECT min(id) FROM came.\"%w\"), 1)', m.name, m.name, m.name, "
+	"m.name) FROM " TABLES " AND EXISTS (SELECT 1 FROM pragma_table_info(m.name) "
 	"WHERE name = 'id' AND pk)";
 
-/* The column TABLE_id has a number of that table. */
+/* The column TABLE_id has a number of that table. A row of a file that was folded into its
+ * directory is left out: under its new number there may be a file of another run. */
 static const char copies[] =
-	"SELECT format('INSERT INTO main.\"%w\" (%s) SELECT %s FROM came.\"%w\"', m.name, "
+	"SELECT format('INSERT INTO main.\"%w\" (%s) SELECT %s FROM came.\"%w\"%s', m.name, "
 	"(SELECT group_concat(format('\"%w\"', name), ', ') FROM pragma_table_info(m.name)), "
 	"(SELECT group_concat(format('\"%w\"%s', c.name, coalesce((SELECT format(' + (%d)', v.by) "
 	"FROM temp.move v WHERE iif(c.name = 'id', m.name || '_id', c.name) = v.name || '_id'), "
-	"'')), ', ') FROM pragma_table_info(m.name) c), m.name) FROM " TABLES;
+	"'')), ', ') FROM pragma_table_info(m.name) c), m.name, "
+	"coalesce((SELECT ' WHERE ' || group_concat(format('\"%w\" IN (SELECT id FROM "
+	"came.\"%w\")', c.name, v.name), ' AND ') FROM pragma_table_info(m.name) c JOIN temp.move "
+	"v ON c.name = v.name || '_id' AND c.\"notnull\"), '')) FROM " TABLES;
 
 /* BEGIN IMMEDIATE would also write to the image. The rows come in the order of tables, not in that
  * of references. */

@@ -46,10 +46,7 @@ static void put_run(struct tree *t, const struct model *m)
 	tree_object(t, "run");
 	data_run_head(t, &m->run);
 	tree_end(t);
-	if (job)
-		tree_bytes(t, "job", job->name.data, job->name.len);
-	else
-		tree_null(t, "job");
+	tree_bytes(t, "job", job ? job->name.data : NULL, job ? job->name.len : 0);
 }
 
 static int write_tree(const void *content, FILE *out)

@@ -219,15 +219,13 @@ static const char CACHE[] =
 /* The hit ratio of a cache of this size. */
 static void put_size(struct packer *k, const struct job_curve *c, const char *name, double pages)
 {
-	struct opt_i64 bytes = {.known = true};
 	struct curve_point p;
 
 	if (pages < 0)
 		return;
 	curve_at(&c->curve, pages, &p);
-	bytes.value = llround(pages * (double)c->facts.page_size_bytes);
-	packer_count(k, packer_format(k, "whatif.cache.%s.cache_bytes", name), bytes, "bytes",
-		     CACHE, COMPUTED);
+	packer_count(k, packer_format(k, "whatif.cache.%s.cache_bytes", name),
+		     opt_round(real(pages * c->facts.page_size_bytes)), "bytes", CACHE, COMPUTED);
 	packer_real(k, packer_format(k, "whatif.cache.%s.hit_ratio", name), real(1 - p.miss),
 		    "ratio", CACHE, COMPUTED);
 }
@@ -251,11 +249,9 @@ static void put_curve(struct packer *k, const struct job_curve *c)
 static void put_figure(struct packer *k, const struct whatif_sum *sum, int figure,
 		       const char *metric, const char *setting)
 {
-	struct opt_i64 v = {0};
+	struct opt_i64 v = opt_round(real(sum->figure[figure]));
 
-	v.known = sum->known && isfinite(sum->figure[figure]) && sum->figure[figure] >= 0;
-	if (v.known)
-		v.value = llround(sum->figure[figure]);
+	v.known &= sum->known;
 	packer_count(k, metric, v, "pages", setting, COMPUTED);
 }
 

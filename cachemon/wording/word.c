@@ -153,10 +153,7 @@ static const char *keep_text(struct arena *a, const char *s)
 /* With names instead of aliases. */
 static const char *named(const struct word *w, struct arena *a, const char *s)
 {
-	const char *ret = redact_restore(w->from.names, a, s);
-
-	a->failed |= !ret;
-	return ret ? ret : "";
+	return redact_restore(w->from.names, a, s) ?: "";
 }
 
 /* "F1: directory" is about a finding, whose id the reader knows. */

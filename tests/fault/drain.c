@@ -118,7 +118,7 @@ static void one_run(bool stray)
 	make_files();
 	open_probes(&set, &sampler);
 	run_job(set);
-	refuse_above = 4096;
+	refuse_above = sizeof(struct sample_file) - 1;
 	take_all(sampler, false, &sums, &error);
 	expect("files without memory for them", (int64_t)sums.files, 0);
 	refuse_above = SIZE_MAX;

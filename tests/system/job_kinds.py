@@ -137,6 +137,42 @@ for layout_name in ("service", "docker_of_cgroupfs", "podman_of_systemd", "kubel
 
 
 @part.case
+def pods_by_their_names(world, stack):
+    """With the directories of logs that the kubelet makes for pods, also for an earlier one of that
+    name."""
+    names = ("kubelet_of_cgroupfs", "kubelet_of_systemd", "static_pod")
+    pods = [f"{OWN}/web-{i}" for i in range(len(names))]
+    logs = world.tool.fresh(".log")
+    for pod, identity in [*zip(pods, (LAYOUTS[name].identity for name in names)), (pods[1], uid(90))]:
+        os.makedirs(f"{logs}/pods/{pod.replace('/', '_')}_{identity}/app")
+    prefix = ["unshare", "-m", "sh", "-c", f'mount --bind {logs} /var/log && exec "$@"', "sh"]
+    config = write_config(world, f"jobs:\n  kinds: [pod]\n  include: ['pod:{OWN}/*']\n")
+    daemon = Daemon(world, stack, [], *config, prefix=prefix)
+    jobs, tallies = start_jobs(world, stack, v2_places(stack, names))
+    daemon.wait_runs(len(names))
+    given = [("--pod", pods[1]), ("--job", f"pod:{LAYOUTS[names[1]].identity}")]
+    watches = [world.tool.watch(stack, [*OPTIONS, *words], prefix=list(prefix)) for words in given]
+    for watch in watches:
+        watch.wait_started()
+    work(jobs)
+    for watch, named in zip(watches, (None, pods[1])):
+        watch.wait_intervals(2)
+        watch.interrupt()
+        _, got, _ = watch.end()
+        expect(world, got, lines_of(tallies[1]))
+        equal("name besides the given one", got["job_name"], named)
+    errors = daemon.end()
+    runs = {row[:2]: row[2] for row in
+            daemon.query("SELECT external_id, job_name, run_id FROM job WHERE slot = 1 AND kind = 'pod'")}
+    equal("pods", sorted(runs), sorted((LAYOUTS[name].identity, pod) for name, pod in zip(names, pods)))
+    for name, pod, tally in zip(names, pods, tallies):
+        _, job = world.tool.report(daemon.db, str(runs[LAYOUTS[name].identity, pod]))
+        expect(world, job, lines_of(tally))
+        said = [line for line in errors.splitlines() if f"watching pod: {LAYOUTS[name].identity}, cgroup: " in line]
+        equal(f"lines about {pod}: {said}", [line.endswith(f", name: {pod}") for line in said], [True])
+
+
+@part.case
 def slurm_in_v1_alone(world, stack):
     """Each controller in which Slurm may make jobs, with two slurmd on the machine: the number of the
     job finds it."""

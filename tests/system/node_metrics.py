@@ -105,11 +105,14 @@ class Front:
         return found[0]
 
     def server(self):
-        """Its process."""
-        with open(f"/proc/{self.daemon.process.pid}/task/{self.daemon.process.pid}/children", encoding="ascii") as f:
-            children = f.read().split()
-        equal("processes of the daemon", len(children), 1)
-        return int(children[0])
+        """Its process, once it is there."""
+        def children():
+            with open(f"/proc/{self.daemon.process.pid}/task/{self.daemon.process.pid}/children", encoding="ascii") as f:
+                return f.read().split()
+
+        self.daemon.until(children, "the process of the server")
+        equal("processes of the daemon", len(children()), 1)
+        return int(children()[0])
 
 
 def jobid(group):

@@ -304,7 +304,7 @@ CASES = {
     .advice("dontneed", calls=1, pages_asked=16384, pages_dropped=10, cached_pages=16384),
     "small-reads": lambda: Run().job({"/d": {"lookups": 400000, "read_calls": 400000,
                                              "read_bytes": 400000 * 16}}),
-    "small-files": lambda: Run().job({"/d": {**ONCE, "files": 4000, "misses": 16000,
+    "small-files": lambda: Run().job({"/d": {**ONCE, "files": 4000, "misses": 16000, "stalls": 4000,
                                              "demand_pages": 20000, "prefetched_async": 20000}}),
     "mmap-random-faults": lambda: Run().job({"/d": MAPPED}).machine().pattern("mmap_random"),
     "direct-io-rereads": lambda: Run().job({"/d": {"direct_read_calls": 256,
@@ -681,6 +681,22 @@ def small_files_of_the_dataset():
     return wrong
 
 
+def small_files_cost_their_waits():
+    """Of 2,000 waits of 20 ms, large files need one for each 32 pages that were fetched. If that is
+    most of them, the files are not small."""
+    wrong = []
+    for what, each, gain in (("30 KiB, read whole", {"misses": 8, "demand_pages": 8, "stalls": 1}, 30),
+                             ("192 KiB, in calls of 64 KiB",
+                              {"misses": 17, "demand_pages": 17, "prefetched_async": 31, "stalls": 2}, None)):
+        files = 2000 // each["stalls"]
+        counters = {name: files * value for name, value in each.items()}
+        run = Run().job({"/d": {**counters, "files": files, "stall_ns": 40 * SECOND}})
+        got = [row["gain_value"] for row in run.views().find({"small-files"}).get("small-files", [])]
+        if [round(g, 6) for g in got] != [gain] * (gain is not None):
+            wrong.append(f"{what}: saves {got} s, not {gain}")
+    return wrong
+
+
 def small_reads_at_random():
     """Short random records: it is not known that a page is read again, so the text does not
     claim it."""
@@ -821,6 +837,7 @@ def main():
         ("too-little-data: beside nothing", little_is_said_alone),
         ("dontneed-harmful: the job's own calls", dropped_by_its_own_calls),
         ("small-files: the dataset's files alone", small_files_of_the_dataset),
+        ("small-files: what larger files save", small_files_cost_their_waits),
         ("small-reads: order not known", small_reads_at_random),
         ("cache-bypassed: what it rests on", outside_of_the_cache),
     ])

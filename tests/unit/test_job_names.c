@@ -76,6 +76,11 @@ static const struct {
 	int err;
 } cases[] = {
 	{SELECTOR_CONTAINER, "dtrain", "container: dtrain, cgroup: /docker/" ID_A, 0},
+	/* By its id, of which 12 digits are enough: its name is known, too. */
+	{SELECTOR_CONTAINER, ID_A, "container: " ID_A ", cgroup: /docker/" ID_A ", name: dtrain",
+	 0},
+	{SELECTOR_CONTAINER, "fedcba987654",
+	 "container: fedcba987654, cgroup: /machine.slice/libpod-" ID_B ".scope, name: ptrain", 0},
 	{SELECTOR_NAME, "dtrain", "container: dtrain, cgroup: /docker/" ID_A, 0},
 	{SELECTOR_CONTAINER, "ptrain",
 	 "container: ptrain, cgroup: /machine.slice/libpod-" ID_B ".scope", 0},
@@ -86,7 +91,8 @@ static const struct {
 	{SELECTOR_CONTAINER, "ended", "no running container 'ended'", -ENOENT},
 	{SELECTOR_CONTAINER, "twin", "'twin' names several containers, in the cgroups", -ENOTUNIQ},
 	{SELECTOR_POD, "ml/train-0", "pod: ml/train-0, cgroup: /kubepods/burstable/pod" UID_NEW, 0},
-	{SELECTOR_POD, UID_NEW, "pod: " UID_NEW ", cgroup: /kubepods/burstable/pod" UID_NEW, 0},
+	{SELECTOR_POD, UID_NEW,
+	 "pod: " UID_NEW ", cgroup: /kubepods/burstable/pod" UID_NEW ", name: ml/train-0", 0},
 	{SELECTOR_POD, "ml/web",
 	 "pod: ml/web, cgroup: "
 	 "/kubepods.slice/kubepods-pod22222222_b6e6_4246_bd66_d48d429dbc12.slice",

@@ -139,6 +139,21 @@ static void another_budget_holds_at_once(void **state)
 	assert_int_equal(shed_of(&b), 0);
 }
 
+/* The settings are read again before the next window ends: it has less to give up than before. */
+static void what_was_given_up_counts_no_more(void **state)
+{
+	struct node_cost sum = {0};
+	struct node_budget b;
+
+	node_budget_begin(&b, 0.0099);
+	window(&b, &sum, 10, 0, costs);
+	assert_int_equal(shed_of(&b), VFS);
+	node_budget_change(&b, 0.0099);
+	assert_int_equal(shed_of(&b), VFS);
+	node_budget_change(&b, 0.0069);
+	assert_int_equal(shed_of(&b), VFS | PROCESSES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +162,7 @@ int main(void)
 		cmocka_unit_test(a_short_time_is_not_judged),
 		cmocka_unit_test(detail_returns_when_there_is_room),
 		cmocka_unit_test(another_budget_holds_at_once),
+		cmocka_unit_test(what_was_given_up_counts_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,7 @@ static void end_at_once(struct node *n, const struct store_identity *identity)
 	n->now++;
 }
 
-/* The newest commands of each user stay, and all other runs. */
+/* The newest commands of each user stay, and all other runs: root's commands too. */
 static void test_commands(void **state)
 {
 	static const struct store_identity kinds[] = {
@@ -221,18 +221,19 @@ static void test_commands(void **state)
 		{.kind = "command", .external_id = "7", .uid = 1001},
 		{.kind = "command", .uid = 1000},
 		{.kind = "slurm", .external_id = "7", .uid = 1000},
+		{.kind = "command", .external_id = "7", .uid = 0},
 	};
-	static const int64_t kept[] = {RETENTION_COMMANDS, 3, 20, 20};
+	static const int64_t kept[] = {RETENTION_COMMANDS, 3, 20, 20, 20};
 	struct node *n = *state;
 	char sql[256];
 
 	open_node(n, &(struct retention_policy){.minutes_ns = HOUR_NS, .quarters_ns = HOUR_NS});
 	for (int i = 0; i < 20; i++)
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < 5; k++)
 			if (k != 1 || i < 3)
 				end_at_once(n, &kinds[k]);
 	ok(n, retention_work(n->retention, n->file, now_ns(n), UINT64_MAX, &n->err));
-	for (int k = 0; k < 4; k++) {
+	for (int k = 0; k < 5; k++) {
 		snprintf(sql, sizeof(sql),
 			 "SELECT count(*) FROM job WHERE slot = 1 AND kind = '%s' AND uid = %d AND "
 			 "external_id IS %s",

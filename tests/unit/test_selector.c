@@ -260,6 +260,8 @@ static void not_found(void **state)
 		{SELECTOR_NAME, "200", "give pid:200 or slurm:200"},
 		{SELECTOR_NAME, "400", "give pid:400 or slurm:400"},
 		{SELECTOR_NAME, "100x", "no systemd unit"},
+		{SELECTOR_NAME, "999", "/v2 has this name"},
+		{SELECTOR_NAME, "nothing", "/v2 has that name"},
 		{SELECTOR_SLURM, "400.0", "no Slurm job '400.0'"},
 		{SELECTOR_SLURM, "40.batch", "no Slurm job '40.batch'"},
 		{SELECTOR_SLURM, "999", "no Slurm job '999'"},
@@ -269,8 +271,12 @@ static void not_found(void **state)
 		{SELECTOR_CONTAINER, "db", "/var/lib/docker, /var/lib/containers"},
 		{SELECTOR_POD, "default/web", "no running pod 'default/web'"},
 		{SELECTOR_POD, "default/web", "in /var/log/pods"},
+		{SELECTOR_UNIT, "train", "/v2"},
+		{SELECTOR_POD, "default/web", "/v2, and for NAMESPACE/NAME"},
 		{SELECTOR_VM, "web", "no virtual machine of libvirt 'web'"},
+		{SELECTOR_VM, "web", "/v2"},
 		{SELECTOR_CGROUP, "/x/y", "no cgroup /x/y"},
+		{SELECTOR_CGROUP, "/x/y", "not below"},
 	};
 	struct trees *t = *state;
 

@@ -128,6 +128,33 @@ static void write_environ(const char *path, const char *text, size_t len)
 	assert_int_equal(fclose(f), 0);
 }
 
+/* Neither a process outside a job joins it by its environment, nor is there a job of that number.
+ */
+static void environment_is_no_identity(void **state)
+{
+	static const char environ[] = "SLURM_JOB_ID=15\0SLURM_STEP_ID=0\0SLURM_JOB_UID=7\0"
+				      "SLURM_JOB_NAME=mine";
+	struct trees *t = *state;
+	struct selector_places places = own_proc(t);
+	char path[PATH_MAX];
+	struct selector s;
+	struct errtext err;
+
+	scratch_write(&t->s, "proc/self/status", "Name:\tx\nTgid:\t1\n");
+	scratch_symlink(&t->s, "proc/self/ns/pid", "pid:[4026531836]");
+	process(&t->s, 90, 1, "1000\t1000\t1000\t1000", "/usr/bin/python3", "python3");
+	write_environ(scratch_path(&t->s, "proc/90/environ", path), environ, sizeof(environ));
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "15", &s, &err), -ENOENT);
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "15.0", &s, &err), -ENOENT);
+	process(&t->s, 70, 1, "0\t0\t0\t0", "/usr/sbin/slurmstepd", "slurmstepd: [15.0]");
+	process(&t->s, 71, 70, "1001\t1001\t1001\t1001", "/bin/sh", "sh");
+	assert_int_equal(selector_resolve(&places, SELECTOR_SLURM, "15", &s, &err), 0);
+	assert_string_equal(s.text, "slurm: 15, without a cgroup, pid: 70, uid: 1001");
+	assert_int_equal(s.nr_tgids, 2);
+	assert_false(has(&s, 90));
+	selector_free(&s);
+}
+
 /* The name and partition in the environment of a process of that job. */
 static void slurm_hints(void **state)
 {
@@ -179,6 +206,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slurm_without_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(user_of_a_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(slurm_hints, setup, teardown),
+		cmocka_unit_test_setup_teardown(environment_is_no_identity, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,6 +155,73 @@ static void test_twice(void **state)
 	munmap(image.map, image.bytes);
 }
 
+/* Rows of intervals that name a file of another run. */
+static const char strangers[] =
+	"SELECT count(*) FROM file_interval x JOIN interval i ON i.id = x.interval_id "
+	"JOIN file f ON f.id = x.file_id JOIN job j ON j.id = f.job_id WHERE j.run_id <> i.run_id";
+
+/* A file that was folded into its directory leaves rows of intervals behind, whose number no other
+ * file may get: not one that is there, and not one that comes later. */
+static void test_folded_files(void **state)
+{
+	struct ledger_limits limits = ledger_limits_default();
+	const struct store_run run = test_run();
+	struct fixture *f = *state;
+	const char *from = f->scratch.db;
+	char to[320];
+
+	make_runs(f);
+	limits.files = 7;
+	limits.active = 3;
+	begin(f, &run, &limits);
+	for (uint64_t n = 0; n < 60; n++)
+		write_ok(f, n, 200);
+	end_ok(f, &(struct store_end){0});
+	assert_true(ask(from, "SELECT count(*) FROM file_interval x JOIN interval i ON i.id = "
+			      "x.interval_id WHERE i.run_id = 3 AND x.file_id < (SELECT min(f.id) "
+			      "FROM file f JOIN job j ON j.id = f.job_id WHERE j.run_id = 3)") > 0);
+	snprintf(to, sizeof(to), "%s/to.db", f->scratch.dir);
+	for (int64_t id = 1; id <= 3; id++) {
+		struct db_image image = image_of(f, from, id == 2 ? 3 : id == 3 ? 2 : 1);
+		int64_t added = 0;
+
+		if (import(f, to, &image, 0, &added))
+			fail_msg("%s", f->err.text);
+		assert_int_equal(ask(to, strangers), 0);
+		munmap(image.map, image.bytes);
+	}
+	assert_true(is_sound(to));
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* The same in the database that the run comes to. */
+static void test_beside_folded_files(void **state)
+{
+	struct fixture *f = *state;
+	struct db_image image;
+	int64_t added = 0;
+
+	make_runs(f);
+	image = image_of(f, f->scratch.db, 1);
+	run_sql(f->scratch.db,
+		"UPDATE run SET uuid = '00000000-0000-4000-8000-000000000000' WHERE id = 1; "
+		"DELETE FROM file WHERE id > (SELECT max(id) FROM file) - 5");
+	assert_true(ask(f->scratch.db, "SELECT max(file_id) - (SELECT max(id) FROM file) "
+				       "FROM file_interval") > 0);
+	if (import(f, f->scratch.db, &image, 0, &added))
+		fail_msg("%s", f->err.text);
+	assert_int_equal(ask(f->scratch.db, strangers), 0);
+	munmap(image.map, image.bytes);
+}
+
 /* No database at all. */
 static void test_refused(void **state)
 {
@@ -173,8 +240,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORE_TEST(test_beside_others),
-		STORE_TEST(test_twice),
+		STORE_TEST(test_beside_others), STORE_TEST(test_twice),
+		STORE_TEST(test_folded_files),	STORE_TEST(test_beside_folded_files),
 		STORE_TEST(test_refused),
 	};
 

@@ -110,14 +110,10 @@ int wire_request(const struct llm_config *config, const struct llm_prompt *promp
 		 bool completion_tokens, char **ret_body)
 {
 	_cleanup_json_ cJSON *root = cJSON_CreateObject();
-	char *body = NULL;
+	bool filled = root && fill_request(root, config, prompt, completion_tokens);
 
-	if (root && fill_request(root, config, prompt, completion_tokens))
-		body = cJSON_PrintUnformatted(root);
-	if (!body)
-		return -ENOMEM;
-	*ret_body = body;
-	return 0;
+	*ret_body = filled ? cJSON_PrintUnformatted(root) : NULL;
+	return *ret_body ? 0 : -ENOMEM;
 }
 
 /* Field names and words in the replies of the two APIs. */

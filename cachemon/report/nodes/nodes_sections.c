@@ -19,6 +19,11 @@ static size_t rows_of(bool brief)
 	return brief ? SCREEN_ROWS : PAGE_ROWS;
 }
 
+static bool is_of_reads(enum nodes_figure f)
+{
+	return f == NODES_READ_BYTES || f == NODES_HIT_RATIO;
+}
+
 static struct shown show_value(enum nodes_figure f, struct opt_f64 v)
 {
 	struct opt_i64 whole = {(int64_t)(v.value + 0.5), v.known};
@@ -33,6 +38,12 @@ static struct shown show_value(enum nodes_figure f, struct opt_f64 v)
 	default:
 		return show_count(whole, false);
 	}
+}
+
+/* Reads of slices; the other figures are exact in slices, too. */
+static struct shown show_spread(const struct nodes_model *m, enum nodes_figure f, struct opt_f64 v)
+{
+	return show_about(show_value(f, v), m->totals.sliced && is_of_reads(f));
 }
 
 static struct opt_f64 end_value(const struct nodes_model *m, enum nodes_figure f, size_t node)
@@ -76,10 +87,10 @@ static void put_spreads(struct doc *d, const struct nodes_model *m)
 		if (nodes_figure_name(f)->unit == NODES_UNIT_RATIO)
 			total = s->ratio;
 		doc_cell(&t, "%s", nodes_figure_name(f)->label);
-		doc_cell_shown(&t, show_value(f, total));
-		doc_cell_shown(&t, show_value(f, end_value(m, f, s->min)));
-		doc_cell_shown(&t, show_value(f, (struct opt_f64){s->median, s->nr > 0}));
-		doc_cell_shown(&t, show_value(f, end_value(m, f, s->max)));
+		doc_cell_shown(&t, show_spread(m, f, total));
+		doc_cell_shown(&t, show_spread(m, f, end_value(m, f, s->min)));
+		doc_cell_shown(&t, show_spread(m, f, (struct opt_f64){s->median, s->nr > 0}));
+		doc_cell_shown(&t, show_spread(m, f, end_value(m, f, s->max)));
 		doc_cell_shown(&t, show_double(s->imbalance, 2));
 		put_ends(&t, m, s);
 	}
@@ -104,12 +115,12 @@ static void put_hosts(FILE *out, const struct nodes_model *m, enum nodes_figure 
 		fprintf(out, " and %zu more", nr - shown);
 }
 
-/* "node7 stands out by waited, time." */
+/* "node7 stands out: waited, time." */
 static void put_out_node(struct doc *d, const struct nodes_node *n)
 {
 	struct text_builder b;
 	FILE *out = text_begin(&b);
-	const char *before = " stands out by ";
+	const char *before = " stands out: ";
 
 	if (out) {
 		escape_inert(out, n->host.data ?: "", n->host.len);
@@ -288,7 +299,7 @@ static void put_nodes(struct doc *d, const struct nodes_model *m)
 		doc_cell(&t, "%" PRId64, last->id);
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
 			doc_cell_shown(&t, show_about(show_value(figures[k], n->values[figures[k]]),
-						      n->counts.sliced && k < 3));
+						      n->counts.sliced && is_of_reads(figures[k])));
 		doc_cell_name(&t, &last->state, "-");
 	}
 	doc_put_table(d, &t);
@@ -298,14 +309,16 @@ static void put_nodes(struct doc *d, const struct nodes_model *m)
 
 static void put_cautions(struct doc *d, const struct nodes_model *m)
 {
-	size_t open = 0, cut = 0, sliced = 0;
+	size_t open = 0, cut = 0, sliced = 0, bounds = 0;
 
 	for (size_t i = 0; i < m->nr_runs; i++) {
 		open += bytes_is(&m->runs[i].state, "open");
 		cut += bytes_is(&m->runs[i].state, "cut");
 	}
-	for (size_t i = 0; i < m->nr_nodes; i++)
+	for (size_t i = 0; i < m->nr_nodes; i++) {
 		sliced += m->nodes[i].counts.sliced;
+		bounds += (m->nodes[i].counts.bounds & BOUND_ROW) != 0;
+	}
 	if (open + cut)
 		doc_para(d,
 			 "Caution: %zu of %zu runs are not complete (%zu open, %zu cut): their "
@@ -314,6 +327,10 @@ static void put_cautions(struct doc *d, const struct nodes_model *m)
 	if (sliced)
 		doc_para(d, "Caution: on %zu of %zu nodes, figures of reads are estimates.", sliced,
 			 m->nr_nodes);
+	if (bounds)
+		doc_para(d,
+			 "Caution: on %zu of %zu nodes events were lost: counts are lower bounds.",
+			 bounds, m->nr_nodes);
 	if (m->several_users)
 		doc_para(d, "Caution: these runs are of different users, perhaps of different jobs "
 			    "with this number.");
@@ -340,17 +357,18 @@ static void put_head(struct doc *d, const struct nodes_model *m)
 	doc_put_facts(d, &t);
 }
 
-/* The node to look at first: the one that waited most. */
+/* The node to look at first: the one that waited most, or took longest if no wait was measured. */
 static void put_command(struct doc *d, const struct nodes_model *m)
 {
-	enum nodes_figure f = m->spreads[NODES_STALL_NS].nr ? NODES_STALL_NS : NODES_WALL_NS;
+	bool waited = m->spreads[NODES_STALL_NS].nr;
+	enum nodes_figure f = waited ? NODES_STALL_NS : NODES_WALL_NS;
 	const struct nodes_node *n = &m->nodes[m->spreads[f].max];
 	_cleanup_free_ char *word = NULL, *text = NULL;
 
 	if ((m->db && quote_word(m->db, &word)) ||
-	    text_print(&text,
-		       "cachemon report%s%s --run %" PRId64 "  # the node that waited most\n",
-		       word ? " --db " : "", word ?: "", m->runs[n->first + n->nr_runs - 1].id))
+	    text_print(&text, "cachemon report%s%s --run %" PRId64 "  # the node that %s\n",
+		       word ? " --db " : "", word ?: "", m->runs[n->first + n->nr_runs - 1].id,
+		       waited ? "waited most" : "took longest"))
 		d->failed = true;
 	else
 		doc_code(d, "shell", text);

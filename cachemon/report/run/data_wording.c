@@ -60,11 +60,8 @@ static void put_said(struct tree *t, const struct wording *w)
 
 void data_wording(struct tree *t, const struct wording *w)
 {
-	if (!w) {
-		tree_null(t, "wording");
+	if (!tree_opt_object(t, "wording", w))
 		return;
-	}
-	tree_object(t, "wording");
 	tree_string(t, "outcome", w->outcome);
 	tree_text(t, "reason", w->skipped);
 	tree_text(t, "question", w->question);

@@ -207,10 +207,9 @@ static void say_prefetch(FILE *out, const struct view *v)
 
 		fprintf(out, "; %s of those with a settled fate were used",
 			show_range(v->d.accuracy, &v->d.accuracy_range).s);
-		/* A share of few of them would mislead alone. */
-		if (unused.known && unused.value > 0)
-			fprintf(out, ", and %s %s still cached and unused",
-				show_count(unused, false).s, show_plural(unused, "is", "are"));
+		/* A share of few of them would mislead alone. In slices, nobody saw which were used. */
+		if (unused.known && unused.value > 0 && !v->d.accuracy_range.low.known)
+			fprintf(out, ", %s not yet", show_count(unused, false).s);
 	} else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0) {
 		fputs("; too many of them have an unknown fate", out);
 	} else if (v->c->known[C_used]) {
