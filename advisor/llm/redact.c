@@ -373,7 +373,8 @@ static void put_alias(struct redact *r, uint32_t name, bool whole, FILE *out)
 		fwrite(n->text, 1, n->base, out);
 	}
 	give_number(r, n);
-	fwrite(alias, 1, alias_of(n, alias), out);
+	alias_of(n, alias);
+	fputs(alias, out);
 	fwrite(n->text + n->len - n->ending, 1, n->ending, out);
 }
 

@@ -179,7 +179,7 @@ def not_measured(world, _):
 
 @part.case
 def lower_bounds_are_said(world, _):
-    """Of a node whose programs had no room for the state of some tasks."""
+    """The programs of a node had no room for the state of some tasks."""
     paths = fleet(world)
     out = world.merged(paths)
     said = "on 1 of 7 nodes events were lost"

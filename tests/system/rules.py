@@ -682,8 +682,8 @@ def small_files_of_the_dataset():
 
 
 def small_files_cost_their_waits():
-    """Of 2,000 waits of 20 ms, large files need one for each 32 pages that were fetched. If that is
-    most of them, the files are not small."""
+    """There are 2,000 waits of 20 ms. Large files need one for each 32 pages that were fetched. If
+    that is most of them, the files are not small."""
     wrong = []
     for what, each, gain in (("30 KiB, read whole", {"misses": 8, "demand_pages": 8, "stalls": 1}, 30),
                              ("192 KiB, in calls of 64 KiB",

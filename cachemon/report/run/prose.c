@@ -207,7 +207,8 @@ static void say_prefetch(FILE *out, const struct view *v)
 
 		fprintf(out, "; %s of those with a settled fate were used",
 			show_range(v->d.accuracy, &v->d.accuracy_range).s);
-		/* A share of few of them would mislead alone. In slices, nobody saw which were used. */
+		/* A share of few of them would mislead alone. A number from slices is an estimate.
+		 */
 		if (unused.known && unused.value > 0 && !v->d.accuracy_range.low.known)
 			fprintf(out, ", %s not yet", show_count(unused, false).s);
 	} else if (v->c->known[C_used] && counts_fates_unknown(v->c) && v->c->c[C_untracked] > 0) {
