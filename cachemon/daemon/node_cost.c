@@ -143,11 +143,33 @@ void node_cost_job(const struct node *n, struct job *j)
 			note_shed(j, (enum node_detail)d, true);
 }
 
-static void hook_vfs(struct node *n, bool on)
+/* -errno of the first that failed; the others are switched. */
+static int hook_vfs(struct node *n, bool on)
 {
-	for (size_t i = 0; i < sizeof(vfs_roles) / sizeof(vfs_roles[0]); i++)
-		if (probe_plan_has(&n->plan, vfs_roles[i]))
-			probe_set_hook(n->set, vfs_roles[i], on);
+	int failed = 0;
+
+	for (size_t i = 0; i < sizeof(vfs_roles) / sizeof(vfs_roles[0]); i++) {
+		int r = probe_plan_has(&n->plan, vfs_roles[i])
+				? probe_set_hook(n->set, vfs_roles[i], on)
+				: 0;
+
+		failed = failed ?: r;
+	}
+	return failed;
+}
+
+/* Calls that some programs miss are no counts: they stay given up. */
+static void switch_vfs(struct node *n, bool *shed)
+{
+	int r = hook_vfs(n, !*shed);
+	struct errtext text;
+
+	if (!r)
+		return;
+	errtext_set(&text, r, "programs for calls of files cannot be switched %s: %s",
+		    *shed ? "off" : "on", strerror(-r));
+	*shed = true;
+	n->o.complain(n->o.context, "budget", text.text);
 }
 
 /* Once, until all detail is recorded again. */
@@ -182,16 +204,16 @@ static void say(struct node *n)
 
 static void apply(struct node *n, const bool was[NODE_DETAILS])
 {
-	const bool *shed = n->costs.budget.shed;
+	bool *shed = n->costs.budget.shed;
 
+	if (shed[NODE_DETAIL_VFS] != was[NODE_DETAIL_VFS])
+		switch_vfs(n, &shed[NODE_DETAIL_VFS]);
 	for (int d = 0; d < NODE_DETAILS; d++) {
 		if (shed[d] == was[d])
 			continue;
 		for (uint32_t slot = 1; slot <= n->o.jobs; slot++)
 			if (n->jobs[slot].selector.text)
 				note_shed(&n->jobs[slot], (enum node_detail)d, shed[d]);
-		if (d == NODE_DETAIL_VFS)
-			hook_vfs(n, !shed[d]);
 	}
 	say(n);
 }
