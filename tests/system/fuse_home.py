@@ -10,11 +10,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine, reader  # noqa: E402
+from syslib import fuse, machine, reader  # noqa: E402
 from syslib.accounts import Accounts, files_below  # noqa: E402
 from syslib.part import Part, Skipped, check, equal  # noqa: E402
 
-SKIP = 77
 WHY = "FUSE without allow_other"
 CAPS = "cap_bpf,cap_perfmon,cap_syslog"
 part = Part(__doc__)
@@ -103,20 +102,5 @@ def readers(world, _):
     equal("files made", world.kept(), ["abs.md", "again.md", "own.db", "own.html", "r.html"])
 
 
-def lacks():
-    if not os.path.exists("/dev/fuse"):
-        return "no /dev/fuse"
-    found = subprocess.run(["pkg-config", "--exists", "fuse3"], capture_output=True)
-    return "no libfuse3-dev" if found.returncode else None
-
-
-def main():
-    why = None if {"-h", "--help", "--list"} & set(sys.argv) else lacks()
-    if why:
-        print(why, file=sys.stderr)
-        return SKIP
-    return part.main(World)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuse.main(part, World))

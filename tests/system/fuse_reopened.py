@@ -14,12 +14,11 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from syslib import machine, reader  # noqa: E402
+from syslib import fuse, machine, reader  # noqa: E402
 from syslib.part import Part, check, equal  # noqa: E402
 from syslib.reads import PAGE, cached_pages, fill  # noqa: E402
 from syslib.tool import Tool  # noqa: E402
 
-SKIP = 77
 PAGES = 4096
 EPOCHS = 6
 NAME = "fuse-drops-cache"
@@ -92,22 +91,7 @@ def kept_at_each_open(world, stack):
     check(NAME not in {u["id"] for u in advised["not_judged"]}, "could not be judged")
 
 
-def lacks():
-    if not os.path.exists("/dev/fuse"):
-        return "no /dev/fuse"
-    found = subprocess.run(["pkg-config", "--exists", "fuse3"], capture_output=True)
-    return "no libfuse3-dev" if found.returncode else None
-
-
-def main():
-    why = None if {"-h", "--help", "--list"} & set(sys.argv) else lacks()
-    if why:
-        print(why, file=sys.stderr)
-        return SKIP
-    return part.main(World)
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--work"]:
         sys.exit(work(*sys.argv[2:]))
-    sys.exit(main())
+    sys.exit(fuse.main(part, World))
